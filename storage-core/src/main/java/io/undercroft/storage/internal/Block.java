@@ -18,8 +18,8 @@ final class Block {
     /// The maximum size of the elements of a block in bytes. With it, the arrays of a block and the elements on both
     /// sides fit in the first-level cache.
     private static final int BYTES = 8192;
-    /// The most bytes of blocks with as many numbers: five for four numbers, of Q8_1.
-    private static final int MOST_BYTES = VALUES * 5 / 4;
+    /// The most bytes of blocks with as many numbers: five for four numbers, of Q8_1; and 8, which are read at once.
+    private static final int MOST_BYTES = VALUES * 5 / 4 + Long.BYTES;
     /// Blocks that no conversion uses. They are reused because new arrays are in no cache, and a conversion of a few
     /// thousand elements takes half as long without new arrays.
     private static final ArrayBlockingQueue<Block> SPARE = new ArrayBlockingQueue<>(8);

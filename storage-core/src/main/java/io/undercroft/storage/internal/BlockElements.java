@@ -9,7 +9,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -19,10 +18,13 @@ import org.jspecify.annotations.Nullable;
 /// read as floats, where positions and counts are those of numbers and are multiples of the size of a block. Single
 /// numbers are not read, and nothing is quantized.
 ///
-/// A number is a scale times the value of a code, plus an addend in some layouts; the operations and their order are
-/// those of `gguf.dequantize`, so that results are the same bit for bit, except for the bits of a NaN. A scale is for
-/// 16 numbers or a multiple. Codes have up to 8 bits; they are extracted eight at a time, since C2 does not vectorise
-/// loops as short as a block. What follows are loops over the numbers of several blocks, which it does.
+/// A number is a scale times the value of a code, plus an addend in some layouts. The operations are those of
+/// `gguf.dequantize`, or others with the same results: bit for bit, except for the bits of a NaN. A scale is for 16
+/// numbers or a multiple.
+///
+/// C2 vectorises loops over the numbers of several blocks, but not loops as short as a block. So codes are extracted
+/// eight at a time, from positions in a table; scales are written once for each number, two at a time; and what follows
+/// are loops over all numbers.
 final class BlockElements extends Elements.Opaque {
     private static final VarHandle SHORT = view(short[].class);
     private static final VarHandle INT = view(int[].class);
@@ -31,7 +33,10 @@ final class BlockElements extends Elements.Opaque {
     private static final long[] BITS = new long[256];
     private static final long ONES = 0x0101_0101_0101_0101L;
     private static final long EVEN = 0x00FF_00FF_00FF_00FFL;
-    private static final int[] POWERS_OF_THREE = {1, 3, 9, 27, 81};
+    /// The numbers after which positions of codes repeat: the most that a block has.
+    private static final int PERIOD = 256;
+    /// From so many numbers with one scale on, a loop over them is faster than writing the scale for each.
+    private static final int LONG_RUN = 128;
     private static final Map<String, BlockElements> BY_NAME = new HashMap<>();
 
     static {
@@ -78,30 +83,30 @@ final class BlockElements extends Elements.Opaque {
     @SuppressWarnings("ImmutableEnumChecker") // Arrays, which nothing changes: these are loops over elements.
     private enum Layout {
         // @formatter:off
-        Q1_0(128, 18, 0, 128, of(-1, 1), new Plane(2, 1, 1)),
-        Q4_0(32, 18, 0, 32, linear(8), new Plane(2, 16, 4)),
-        Q4_1(32, 20, 0, 32, linear(0), new Plane(4, 16, 4)),
-        Q5_0(32, 22, 0, 32, linear(16), new Plane(6, 16, 4), new Plane(2, 1, 1)),
-        Q5_1(32, 24, 0, 32, linear(0), new Plane(8, 16, 4), new Plane(4, 1, 1)),
-        Q8_0(32, 34, 0, 32, linear(0), new Plane(2, 32, 8)),
-        Q8_1(32, 40, 0, 32, linear(0), new Plane(8, 32, 8)),
-        Q2_K(256, 84, 80, 16, linear(0), new Plane(16, 32, 2)),
-        Q3_K(256, 110, 108, 16, linear(4), new Plane(32, 32, 2), new Plane(0, 32, 1)),
-        Q4_K(256, 144, 0, 32, linear(0), new Plane(16, 32, 4)),
-        Q5_K(256, 176, 0, 32, linear(0), new Plane(48, 32, 4), new Plane(16, 32, 1)),
-        Q6_K(256, 210, 208, 16, linear(32), new Plane(0, 64, 4), new Plane(128, 32, 2)),
-        Q8_K(256, 292, 0, 256, linear(0), new Plane(4, 256, 8)),
-        IQ1_S(256, 50, 0, 32, withDelta()),
-        IQ1_M(256, 56, 0, 16, withDelta()),
-        IQ2_XXS(256, 66, 0, 32, withSign(2, 8, 25, 43)),
-        IQ2_XS(256, 74, 0, 16, withSign(2, 8, 25, 43)),
-        IQ2_S(256, 82, 0, 16, withSign(2, 8, 25, 43)),
-        IQ3_XXS(256, 98, 0, 32, withSign(4, 4, 12, 20, 28, 36, 44, 52, 62)),
-        IQ3_S(256, 110, 0, 32, withSign(4, 1, 3, 5, 7, 9, 11, 13, 15)),
+        Q1_0(128, 18, 0, 128, 0.5f, new Plane(2, 1, 1)),
+        Q4_0(32, 18, 0, 32, 8, new Plane(2, 16, 4)),
+        Q4_1(32, 20, 0, 32, 0, new Plane(4, 16, 4)),
+        Q5_0(32, 22, 0, 32, 16, new Plane(6, 16, 4), new Plane(2, 1, 1)),
+        Q5_1(32, 24, 0, 32, 0, new Plane(8, 16, 4), new Plane(4, 1, 1)),
+        Q8_0(32, 34, 0, 32, 0, new Plane(2, 32, 8)),
+        Q8_1(32, 40, 0, 32, 0, new Plane(8, 32, 8)),
+        Q2_K(256, 84, 80, 16, 0, new Plane(16, 32, 2)),
+        Q3_K(256, 110, 108, 16, 4, new Plane(32, 32, 2), new Plane(0, 32, 1)),
+        Q4_K(256, 144, 0, 32, 0, new Plane(16, 32, 4)),
+        Q5_K(256, 176, 0, 32, 0, new Plane(48, 32, 4), new Plane(16, 32, 1)),
+        Q6_K(256, 210, 208, 16, 32, new Plane(0, 64, 4), new Plane(128, 32, 2)),
+        Q8_K(256, 292, 0, 256, 0, new Plane(4, 256, 8)),
+        IQ1_S(256, 50, 0, 32, 9),
+        IQ1_M(256, 56, 0, 16, 9),
+        IQ2_XXS(256, 66, 0, 32, 0),
+        IQ2_XS(256, 74, 0, 16, 0),
+        IQ2_S(256, 82, 0, 16, 0),
+        IQ3_XXS(256, 98, 0, 32, 0),
+        IQ3_S(256, 110, 0, 32, 0),
         IQ4_NL(32, 18, 0, 32, nonlinear(), new Plane(2, 16, 4)),
         IQ4_XS(256, 136, 0, 32, nonlinear(), new Plane(8, 16, 4)),
-        TQ1_0(256, 54, 52, 256, linear(1)),
-        TQ2_0(256, 66, 64, 256, linear(1), new Plane(0, 32, 2)),
+        TQ1_0(256, 54, 52, 256, 1),
+        TQ2_0(256, 66, 64, 256, 1, new Plane(0, 32, 2)),
         MXFP4(32, 17, 0, 32, doubledFloat4(), new Plane(1, 16, 4)),
         NVFP4(64, 36, 0, 16, doubledFloat4(), new Plane(4, 8, 4));
         // @formatter:on
@@ -112,69 +117,42 @@ final class BlockElements extends Elements.Opaque {
         private final int scaleAt;
         /// The numbers that have the same scale.
         private final int group;
-        /// The value of each code.
-        private final float[] values;
-        /// Whether the values are the codes with a sign, less an offset.
-        private final boolean isLinear;
+        /// What is subtracted from a code, a byte with a sign, to get its value.
         private final float offset;
+        /// The value of each code if there is no such rule.
+        private final float @Nullable [] values;
         /// The parts of the codes; none if [#eight] makes the codes.
         private final Plane[] planes;
 
+        Layout(int size, int nbytes, int scaleAt, int group, float offset, Plane... planes) {
+            this(size, nbytes, scaleAt, group, offset, null, planes);
+        }
+
         Layout(int size, int nbytes, int scaleAt, int group, float[] values, Plane... planes) {
+            this(size, nbytes, scaleAt, group, 0, values, planes);
+        }
+
+        Layout(int size, int nbytes, int scaleAt, int group, float offset, float @Nullable [] values,
+                Plane... planes) {
             this.size = size;
             this.nbytes = nbytes;
             this.scaleAt = scaleAt;
             this.group = group;
+            this.offset = offset;
             this.values = values;
-            this.isLinear = Arrays.equals(values, linear((int) -values[0]));
-            this.offset = isLinear ? -values[0] : 0;
             this.planes = planes;
-        }
-
-        // ---- values of codes
-
-        private static float[] linear(int offset) {
-            float[] values = new float[256];
-            for (int code = 0; code < values.length; code++) {
-                values[code] = (byte) code - offset;
+            for (Plane plane : planes) {
+                plane.place(size, nbytes);
             }
-            return values;
-        }
-
-        private static float[] of(int... integers) {
-            float[] values = new float[256];
-            for (int code = 0; code < integers.length; code++) {
-                values[code] = integers[code];
-            }
-            return values;
         }
 
         private static float[] nonlinear() {
-            return of(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
+            return new float[]{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
         }
 
         /// Twice the values of the 4-bit floats of OCP; half of the scale makes up for it.
         private static float[] doubledFloat4() {
-            return of(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
-        }
-
-        /// Codes of some bits, and one bit above them for the sign.
-        private static float[] withSign(int bits, int... integers) {
-            float[] values = of(integers);
-            for (int code = 0; code < integers.length; code++) {
-                values[code | (1 << bits)] = -values[code];
-            }
-            return values;
-        }
-
-        /// -1, 0 and 1, plus an eighth, or minus an eighth if the bit above is set.
-        private static float[] withDelta() {
-            float[] values = new float[256];
-            for (int code = 0; code < 3; code++) {
-                values[code] = code - 1 + 0.125f;
-                values[code | 4] = code - 1 - 0.125f;
-            }
-            return values;
+            return new float[]{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
         }
 
         // ---- scales
@@ -187,6 +165,7 @@ final class BlockElements extends Elements.Opaque {
                     long words = (long) LONG.get(bytes, at + 48);
                     yield Float.float16ToFloat((short) Long.compress(words, 0xF000_F000_F000_F000L));
                 }
+                case Q1_0 -> 2 * half(bytes, at); // Of -0.5 and 0.5.
                 case Q8_1, Q8_K -> Float.intBitsToFloat((int) INT.get(bytes, at));
                 case MXFP4 -> {
                     int exponent = bytes[at] & 0xFF;
@@ -215,8 +194,9 @@ final class BlockElements extends Elements.Opaque {
 
         private float scaleOfGrid(float scale, byte[] bytes, int at, int number) {
             return switch (this) {
-                case IQ1_S -> scale * (2 * ((half(bytes, at + 34, number) >> 12) & 7) + 1);
-                case IQ1_M -> scale * (2 * ((half(bytes, at + 48, number >> 2) >> (3 * (number & 3))) & 7) + 1);
+                case IQ1_S -> scale * (2 * ((half(bytes, at + 34, number) >> 12) & 7) + 1) * 0.125f;
+                case IQ1_M ->
+                    scale * (2 * ((half(bytes, at + 48, number >> 2) >> (3 * (number & 3))) & 7) + 1) * 0.125f;
                 case IQ2_XXS -> scale * (0.5f + (word(bytes, at + 6, 2 * number) >>> 28)) * 0.25f;
                 case IQ2_XS -> scale * (0.5f + nibble(bytes, at + 66, number)) * 0.25f;
                 case IQ2_S -> scale * (0.5f + nibble(bytes, at + 74, number)) * 0.25f;
@@ -289,30 +269,30 @@ final class BlockElements extends Elements.Opaque {
                 case IQ1_S -> {
                     int high = half(bytes, at + 34, four);
                     yield Grids.IQ1[index(bytes, at + 2 + number, high >> (3 * quarter), 7)]
-                            | ((high >> 15) * (ONES << 2));
+                            | (((high >> 15) ^ 1) * (ONES << 1));
                 }
                 case IQ1_M -> {
                     int high = nibble(bytes, at + 32, number);
-                    yield Grids.IQ1[index(bytes, at + number, high, 7)] | ((high >> 3) * (ONES << 2));
+                    yield Grids.IQ1[index(bytes, at + number, high, 7)] | (((high >> 3) ^ 1) * (ONES << 1));
                 }
-                case IQ2_XXS -> Grids.IQ2_XXS[bits(bytes, at + 2 + 8 * four + quarter, 0, 255)]
-                        | (signs(word(bytes, at + 6, 2 * four) >> (7 * quarter)) << 2);
+                case IQ2_XXS -> signed(Grids.IQ2_XXS[bits(bytes, at + 2 + 8 * four + quarter, 0, 255)],
+                        signs(word(bytes, at + 6, 2 * four) >> (7 * quarter)));
                 case IQ2_XS -> {
                     int code = half(bytes, at + 2, number);
-                    yield Grids.IQ2_XS[code & 511] | (signs(code >> 9) << 2);
+                    yield signed(Grids.IQ2_XS[code & 511], signs(code >> 9));
                 }
-                case IQ2_S -> Grids.IQ2_S[index(bytes, at + 2 + number, bytes[at + 66 + four] >> (2 * quarter), 3)]
-                        | (BITS[bits(bytes, at + 34 + number, 0, 255)] << 2);
-                case IQ3_XXS -> Grids.IQ3_XXS[bits(bytes, at + 2 + 2 * number, 0, 255)]
-                        | (Grids.IQ3_XXS[bits(bytes, at + 3 + 2 * number, 0, 255)] << 32)
-                        | (signs(word(bytes, at + 66, four) >> (7 * quarter)) << 4);
+                case IQ2_S -> signed(
+                        Grids.IQ2_S[index(bytes, at + 2 + number, bytes[at + 66 + four] >> (2 * quarter), 3)],
+                        BITS[bits(bytes, at + 34 + number, 0, 255)]);
+                case IQ3_XXS -> signed(Grids.IQ3_XXS[bits(bytes, at + 2 + 2 * number, 0, 255)]
+                        | (Grids.IQ3_XXS[bits(bytes, at + 3 + 2 * number, 0, 255)] << 32),
+                        signs(word(bytes, at + 66, four) >> (7 * quarter)));
                 case IQ3_S -> {
                     int high = bytes[at + 66 + four] >> (2 * quarter);
-                    yield Grids.IQ3_S[index(bytes, at + 2 + 2 * number, high, 1)]
-                            | (Grids.IQ3_S[index(bytes, at + 3 + 2 * number, high >> 1, 1)] << 32)
-                            | (BITS[bits(bytes, at + 74 + number, 0, 255)] << 4);
+                    yield signed(Grids.IQ3_S[index(bytes, at + 2 + 2 * number, high, 1)]
+                            | (Grids.IQ3_S[index(bytes, at + 3 + 2 * number, high >> 1, 1)] << 32),
+                            BITS[bits(bytes, at + 74 + number, 0, 255)]);
                 }
-                case TQ1_0 -> ternary(bytes, at, number);
                 default -> throw new AssertionError(this);
             };
         }
@@ -322,92 +302,102 @@ final class BlockElements extends Elements.Opaque {
             return bits(bytes, at, 0, 255) | ((high & mask) << 8);
         }
 
+        /// Returns eight codes other than 0, some of them negated: those where the other bytes are 1.
+        private static long signed(long codes, long signs) {
+            return (codes ^ (signs * 0xFF)) + signs;
+        }
+
         /// Returns signs of which the eighth is the parity of the others.
         private static long signs(int bits) {
             int seven = bits & 0x7F;
             return BITS[seven | ((Integer.bitCount(seven) & 1) << 7)];
         }
 
-        /// Returns digits to base 3. Byte `b` has the digits of `b / 256`: five of 32 bytes and of 16, and four of 4.
-        private static long ternary(byte[] bytes, int at, int number) {
-            if (number < 20) {
-                return digits((long) LONG.get(bytes, at + Byte.SIZE * (number & 3)), number >> 2);
+        /// Reads the codes of a block of TQ1_0. Byte `b` has the digits of `b / 256` to base 3: five of 32 bytes and of
+        /// 16, and four of 4. They are computed in lanes of 16 bits, those of even bytes and of odd ones.
+        private static void readTernary(byte[] bytes, int at, byte[] codes, int first) {
+            for (int i = 0; i < 52; i += Byte.SIZE) {
+                int run = i < 32 ? 32 : i < 48 ? 16 : 4;
+                int to = first + (i < 32 ? i : i < 48 ? 128 + i : 240);
+                long eight = (long) LONG.get(bytes, at + i);
+                long even = eight & EVEN;
+                long odd = (eight >>> Byte.SIZE) & EVEN;
+                for (int digits = run == 4 ? 4 : 5; digits > 0; digits--, to += run) {
+                    even *= 3;
+                    odd *= 3;
+                    eight = ((even >>> Byte.SIZE) & EVEN) | (odd & ~EVEN);
+                    if (run == 4) {
+                        INT.set(codes, to, (int) eight);
+                    } else {
+                        LONG.set(codes, to, eight);
+                    }
+                    even &= EVEN;
+                    odd &= EVEN;
+                }
             }
-            if (number < 30) {
-                return digits((long) LONG.get(bytes, at + 32 + Byte.SIZE * (number & 1)), (number - 20) >> 1);
-            }
-            int last = word(bytes, at + 48, 0);
-            int digit = 2 * (number - 30);
-            return digits(last & 0xFFFF_FFFFL, digit) | (digits(last & 0xFFFF_FFFFL, digit + 1) << 32);
-        }
-
-        /// Returns a digit of each of eight bytes, computed in lanes of 16 bits.
-        private static long digits(long bytes, int digit) {
-            int power = POWERS_OF_THREE[digit];
-            long even = ((bytes & EVEN) * power) & EVEN;
-            long odd = (((bytes >>> 8) & EVEN) * power) & EVEN;
-            return (((even * 3) >>> 8) & EVEN) | ((((odd * 3) >>> 8) & EVEN) << 8);
         }
     }
 
     /// Bits of all codes of a block. Each byte of a run has those of one code in its lowest bits, that of the code a
     /// run later above them, and so on; a run of one byte has those of adjacent codes.
-    ///
-    /// @param at the position in the block
-    /// @param run the bytes of a run
-    /// @param bits the bits of a code
-    private record Plane(int at, int run, int bits) {
-        /// Adds the bits to codes.
-        ///
-        /// @param bytes some blocks
-        /// @param layout their layout
-        /// @param blocks their number
-        /// @param codes the codes
-        /// @param shift the bits that other planes have below these; if there are none, the codes are set
-        void read(byte[] bytes, Layout layout, int blocks, byte[] codes, int shift) {
-            long mask = ONES * ((1 << bits) - 1);
-            long keep = shift == 0 ? 0 : -1;
-            int step = Math.min(run, Byte.SIZE);
-            int length = layout.size * bits / Byte.SIZE;
-            int group = run * Byte.SIZE / bits;
-            // One loop, since C2 needs a long time to enter one.
-            for (int left = blocks * length / step, i = 0, from = at, first = 0; left > 0; left--) {
-                long eight = run == 1 ? BITS[bytes[from + i] & 0xFF] : (long) LONG.get(bytes, from + i);
-                int to = first + i / run * group + i % run;
-                add(codes, to, keep, eight & mask, shift);
-                if (run > 1 && bits <= 4) {
-                    add(codes, to + run, keep, (eight >>> bits) & mask, shift);
-                }
-                if (run > 1 && bits <= 2) {
-                    add(codes, to + 2 * run, keep, (eight >>> (2 * bits)) & mask, shift);
-                    add(codes, to + 3 * run, keep, (eight >>> (3 * bits)) & mask, shift);
-                }
-                if (run > 1 && bits == 1) {
-                    add(codes, to + 4 * run, keep, (eight >>> 4) & mask, shift);
-                    add(codes, to + 5 * run, keep, (eight >>> 5) & mask, shift);
-                    add(codes, to + 6 * run, keep, (eight >>> 6) & mask, shift);
-                    add(codes, to + 7 * run, keep, (eight >>> 7) & mask, shift);
-                }
-                i += step;
-                if (i == length) {
-                    i = 0;
-                    from += layout.nbytes;
-                    first += layout.size;
-                }
+    private static final class Plane {
+        private final int at;
+        private final int run;
+        private final int bits;
+        /// Where the bits of eight adjacent codes are, for all codes of a period: the position of their bytes times 8,
+        /// plus how far they are shifted.
+        private final int[] places = new int[PERIOD / Byte.SIZE];
+        /// The bytes of a period.
+        private int nbytes;
+
+        /// @param at the position in the block
+        /// @param run the bytes of a run
+        /// @param bits the bits of a code
+        Plane(int at, int run, int bits) {
+            this.at = at;
+            this.run = run;
+            this.bits = bits;
+        }
+
+        /// Makes the places for blocks of a size in numbers and in bytes.
+        void place(int size, int blockBytes) {
+            int codes = run * Byte.SIZE / bits;
+            nbytes = PERIOD / size * blockBytes;
+            for (int i = 0; i < places.length; i++) {
+                int first = Byte.SIZE * i;
+                int number = first % size;
+                int position = first / size * blockBytes + at + number / codes * run + number % run;
+                places[i] = (position << 3) + number % codes / run * bits;
             }
         }
 
-        private static void add(byte[] codes, int to, long keep, long eight, int shift) {
-            LONG.set(codes, to, ((long) LONG.get(codes, to) & keep) | (eight << shift));
+        /// Adds the bits to codes.
+        ///
+        /// @param bytes some blocks
+        /// @param codes the codes
+        /// @param count their number
+        /// @param shift the bits that other planes have below these; if there are none, the codes are set
+        void read(byte[] bytes, byte[] codes, int count, int shift) {
+            long mask = ONES * ((1 << bits) - 1);
+            for (int first = 0, from = 0; first < count; first += PERIOD, from += nbytes) {
+                int end = Math.min(PERIOD, count - first) / Byte.SIZE;
+                for (int i = 0; i < end; i++) {
+                    int place = places[i];
+                    int position = from + (place >> 3);
+                    long eight = run == 1
+                            ? BITS[bytes[position] & 0xFF]
+                            : ((long) LONG.get(bytes, position) >>> (place & 7)) & mask;
+                    int to = first + Byte.SIZE * i;
+                    LONG.set(codes, to, shift == 0 ? eight : (long) LONG.get(codes, to) | (eight << shift));
+                }
+            }
         }
     }
 
-    /// The codes of eight or four numbers for each index, as ggml has them. A file has 16 bits for each. Read when they
-    /// are first needed, since few files have such blocks.
+    /// The codes of eight or four numbers for each index: the values that ggml has. Those of IQ1, to which an eighth is
+    /// added or from which it is subtracted, are eight times the values of ggml, plus 8. A file has 16 bits for each.
+    /// Read when they are first needed, since few files have such blocks.
     private static final class Grids {
-        private static final long TWO_BITS = 0x0303_0303_0303_0303L;
-        private static final long FOUR_BITS = 0x0F0F_0F0FL;
-
         static final long[] IQ1;
         static final long[] IQ2_XXS;
         static final long[] IQ2_XS;
@@ -417,21 +407,26 @@ final class BlockElements extends Elements.Opaque {
 
         static {
             try (InputStream in = Objects.requireNonNull(Grids.class.getResourceAsStream("ggml-grids.bin"))) {
-                IQ1 = read(in, 2048, TWO_BITS);
-                IQ2_XXS = read(in, 256, TWO_BITS);
-                IQ2_XS = read(in, 512, TWO_BITS);
-                IQ2_S = read(in, 1024, TWO_BITS);
-                IQ3_XXS = read(in, 256, FOUR_BITS);
-                IQ3_S = read(in, 512, FOUR_BITS);
+                IQ1 = read(in, 2048, 2, 0, 8, 16);
+                IQ2_XXS = read(in, 256, 2, 8, 25, 43);
+                IQ2_XS = read(in, 512, 2, 8, 25, 43);
+                IQ2_S = read(in, 1024, 2, 8, 25, 43);
+                IQ3_XXS = read(in, 256, 4, 4, 12, 20, 28, 36, 44, 52, 62);
+                IQ3_S = read(in, 512, 4, 1, 3, 5, 7, 9, 11, 13, 15);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
         }
 
-        private static long[] read(InputStream in, int count, long mask) throws IOException {
+        private static long[] read(InputStream in, int count, int bits, int... values) throws IOException {
             byte[] packed = in.readNBytes(Short.BYTES * count);
             long[] codes = new long[count];
-            Arrays.setAll(codes, i -> Long.expand((short) SHORT.get(packed, Short.BYTES * i) & 0xFFFF, mask));
+            for (int i = 0; i < count; i++) {
+                int indices = Layout.half(packed, 0, i);
+                for (int shift = 0; shift < Short.SIZE; shift += bits) {
+                    codes[i] |= (long) values[(indices >> shift) & ((1 << bits) - 1)] << (shift / bits * Byte.SIZE);
+                }
+            }
             return codes;
         }
     }
@@ -453,81 +448,96 @@ final class BlockElements extends Elements.Opaque {
         MemorySegment.copy(bytes, Layouts.BYTE, position / layout.size * layout.nbytes, stored, 0,
                 blocks * layout.nbytes);
         byte[] codes = block.storedBytes();
-        int shift = 0;
-        for (Plane plane : layout.planes) {
-            plane.read(stored, layout, blocks, codes, shift);
-            shift += plane.bits;
-        }
-        if (shift == 0) {
-            int eights = layout.size / Byte.SIZE;
-            for (int i = 0; i < blocks * eights; i++) {
-                LONG.set(codes, Byte.SIZE * i, layout.eight(stored, i / eights * layout.nbytes, i % eights));
-            }
-        }
+        readCodes(stored, codes, count);
         float[] floats = block.floats();
-        if (layout.isLinear) {
+        float[] factors = block.factors();
+        float offset = layout.offset;
+        if (layout.group >= LONG_RUN) {
+            readFactors(stored, factors, count, false);
+            for (int i = 0; i < count; i += layout.group) {
+                multiply(floats, codes, offset, factors[i / layout.group], i, i + layout.group);
+            }
+            return;
+        }
+        spreadFactors(stored, block, count, false, floats);
+        float[] values = layout.values;
+        if (values == null) {
             for (int i = 0; i < count; i++) {
-                floats[i] = codes[i];
+                floats[i] *= codes[i] - offset;
             }
         } else {
-            float[] values = layout.values;
             for (int i = 0; i < count; i++) {
-                floats[i] = values[codes[i] & 0xFF];
+                floats[i] *= values[codes[i]];
             }
         }
-        float[] scales = factors(stored, block, blocks, false);
-        float offset = layout.offset;
-        for (int i = 0; i < count; i++) {
-            floats[i] = (floats[i] - offset) * scales[i];
-        }
         if (layout.hasAddends()) {
-            float[] addends = factors(stored, block, blocks, true);
+            spreadFactors(stored, block, count, true, factors);
             for (int i = 0; i < count; i++) {
-                floats[i] += addends[i];
+                floats[i] += factors[i];
             }
         }
     }
 
-    /// Returns the scale of each number, or the addend. They are written two at a time, as there is one for each lane
-    /// of the loops that use them, and loops as short as a group are not vectorised.
-    private float[] factors(byte[] stored, Block block, int blocks, boolean isAddend) {
-        long[] pairs = block.longs();
-        int groups = layout.size / layout.group;
-        int end = blocks * layout.size / 2;
-        float ofBlock = 0;
-        long pair = 0;
-        for (int position = 0, left = 0, number = 0, at = 0; position < end; position += 8) {
-            if (left == 0) {
-                if (number == 0) {
-                    ofBlock = isAddend ? layout.addend(stored, at) : layout.scale(stored, at);
-                }
-                float factor = groups == 1
-                        ? ofBlock
-                        : isAddend
-                                ? layout.addend(ofBlock, stored, at, number)
-                                : layout.scale(ofBlock, stored, at, number);
-                long bits = Float.floatToRawIntBits(factor) & 0xFFFF_FFFFL;
-                pair = bits | (bits << 32);
-                left = layout.group / 16;
-                number++;
-                if (number == groups) {
-                    number = 0;
-                    at += layout.nbytes;
+    private void readCodes(byte[] stored, byte[] codes, int count) {
+        int shift = 0;
+        for (Plane plane : layout.planes) {
+            plane.read(stored, codes, count, shift);
+            shift += plane.bits;
+        }
+        for (int at = 0, first = 0; shift == 0 && first < count; at += layout.nbytes, first += layout.size) {
+            if (layout == Layout.TQ1_0) {
+                Layout.readTernary(stored, at, codes, first);
+            } else {
+                for (int number = 0; number < layout.size / Byte.SIZE; number++) {
+                    LONG.set(codes, first + Byte.SIZE * number, layout.eight(stored, at, number));
                 }
             }
-            left--;
-            pairs[position] = pair;
-            pairs[position + 1] = pair;
-            pairs[position + 2] = pair;
-            pairs[position + 3] = pair;
-            pairs[position + 4] = pair;
-            pairs[position + 5] = pair;
-            pairs[position + 6] = pair;
-            pairs[position + 7] = pair;
         }
+    }
+
+    /// Multiplies codes by a scale. A method of its own, since C2 compiles it sooner.
+    private static void multiply(float[] floats, byte[] codes, float offset, float scale, int first, int end) {
+        for (int i = first; i < end; i++) {
+            floats[i] = (codes[i] - offset) * scale;
+        }
+    }
+
+    /// Reads the scale of each group of numbers, or the addend.
+    private void readFactors(byte[] stored, float[] factors, int count, boolean areAddends) {
+        int groups = layout.size / layout.group;
+        for (int at = 0, i = 0; i < count / layout.group; at += layout.nbytes) {
+            float ofBlock = areAddends ? layout.addend(stored, at) : layout.scale(stored, at);
+            for (int number = 0; number < groups; number++, i++) {
+                factors[i] = groups == 1
+                        ? ofBlock
+                        : areAddends
+                                ? layout.addend(ofBlock, stored, at, number)
+                                : layout.scale(ofBlock, stored, at, number);
+            }
+        }
+    }
+
+    /// Reads the scale of each number, or the addend.
+    private void spreadFactors(byte[] stored, Block block, int count, boolean areAddends, float[] target) {
         float[] factors = block.factors();
-        MemorySegment.copy(MemorySegment.ofArray(pairs), 0, MemorySegment.ofArray(factors), 0, 8L * end);
-        return factors;
+        readFactors(stored, factors, count, areAddends);
+        long[] pairs = block.longs();
+        int shift = Integer.numberOfTrailingZeros(layout.group / 16);
+        for (int i = 0; i < count / 16; i++) {
+            long bits = Float.floatToRawIntBits(factors[i >> shift]) & 0xFFFF_FFFFL;
+            long pair = bits | (bits << 32);
+            int to = 8 * i;
+            pairs[to] = pair;
+            pairs[to + 1] = pair;
+            pairs[to + 2] = pair;
+            pairs[to + 3] = pair;
+            pairs[to + 4] = pair;
+            pairs[to + 5] = pair;
+            pairs[to + 6] = pair;
+            pairs[to + 7] = pair;
+        }
+        MemorySegment.copy(MemorySegment.ofArray(pairs), 0, MemorySegment.ofArray(target), 0,
+                (long) Float.BYTES * count);
     }
 
     @Override
