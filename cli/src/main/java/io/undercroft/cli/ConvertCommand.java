@@ -154,7 +154,9 @@ final class ConvertCommand extends Commands {
         if (isStream) {
             return stream(arguments);
         }
-        if (Files.isDirectory(target)) {
+        boolean isOfDirectories = arguments.text(TO).isPresent() && Targets.format(target, arguments.text(TO))
+                .flatMap(CheckpointFormat::indexName).isPresent();
+        if (Files.isDirectory(target) && !isOfDirectories) {
             return run.fail(CommandRunner.FAILED, "%s: it is a directory; name a file in it".formatted(target));
         }
         return isCroft
@@ -419,6 +421,10 @@ final class ConvertCommand extends Commands {
             case LISTS -> ("%s written as tables of Lua, whose keys count from 1, so that what is in them has other "
                     + "names%s").formatted(Text.count(loss.count(), "list") + (loss.count() == 1 ? " was" : " were"),
                             loss.names().getFirst().isEmpty() ? "" : "; the first is " + loss.names().getFirst());
+            case KEYS -> "keys of %s that are no text were written as text%s".formatted(
+                    Text.count(loss.count(), "map"), loss.names().getFirst().isEmpty()
+                            ? ""
+                            : "; the first is " + loss.names().getFirst());
             case UNREACHED ->
                 "left out were " + Text.bytes(loss.count()) + " of storages that no tensor reaches; a .croft file"
                         + " written with --whole-storages, or a .pt file, keeps them";

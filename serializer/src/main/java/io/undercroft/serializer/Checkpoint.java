@@ -369,7 +369,8 @@ public final class Checkpoint implements AutoCloseable {
     /// A format of [several files][CheckpointFormat.Capability#SEVERAL_FILES] writes the other files to the directory
     /// of the named file, the index, which is written last. Files of an existing set are never mixed with new ones: if
     /// one of them would be replaced, nothing is written. So after a power failure the directory has the former set or
-    /// the new one, and possibly files that no index names, which the next save replaces.
+    /// the new one, and possibly files that no index names, which the next save replaces. If the options name such a
+    /// format, the path may be that of a directory, for a file of [the usual name][CheckpointFormat#indexName] in it.
     ///
     /// @param path the file to make or replace
     /// @param state a tree as [io.undercroft.serializer.state] describes it; a part of one for a format that has no
@@ -391,22 +392,23 @@ public final class Checkpoint implements AutoCloseable {
     ///     message has the path of the value. Also if the format does not support one of the
     ///     [settings][CheckpointFormat#settings] or of the options
     public static SaveReport save(Path path, @Nullable Object state, SaveOptions options) throws IOException {
-        return save(target(path, Disk.system()), state, options);
+        return save(target(path, options, Disk.system()), state, options);
     }
 
     private static SaveReport save(Target target, @Nullable Object state, SaveOptions options) throws IOException {
         return Save.prepare(target, formatToWrite(target, options), state, options, null).run();
     }
 
-    private static Target target(Path path, Disk disk) throws IOException {
-        return Target.of(Objects.requireNonNull(path, "path"), disk);
+    private static Target target(Path path, SaveOptions options, Disk disk) throws IOException {
+        return Target.of(Formats.fileToWrite(Objects.requireNonNull(path, "path"),
+                Objects.requireNonNull(options, "options").format().orElse(null)), disk);
     }
 
     private static Target target(URI uri, SaveOptions options) throws IOException {
         Objects.requireNonNull(options, "options");
         requireScheme(uri);
         return uri.getScheme().equalsIgnoreCase("file")
-                ? target(Path.of(uri), Disk.system())
+                ? target(Path.of(uri), options, Disk.system())
                 : Target.of(Stores.target(uri, options), Stores.settingsForWriting(uri));
     }
 
@@ -529,7 +531,7 @@ public final class Checkpoint implements AutoCloseable {
 
     static PendingSave saveAsync(Disk disk, Path path, @Nullable Object state, SaveOptions options)
             throws IOException {
-        return saveAsync(target(path, disk), state, options);
+        return saveAsync(target(path, options, disk), state, options);
     }
 
     /// Saves a state to a store in the background, with the default options; see

@@ -44,6 +44,9 @@ public record SaveReport(String format, List<Path> files, List<String> locations
         /// Lists were written as tables of Lua, whose keys count from 1, so that the names of their elements change.
         /// The only name is the path of the first list.
         LISTS,
+        /// Keys of maps that are no text were written as text, as PyTorch does in distributed checkpoints. The count is
+        /// the number of these maps, and the names are their paths.
+        KEYS,
         /// Bytes of storages that no tensor reaches were left out. The count is the number of bytes, and the names are
         /// those of the tensors on these storages. A `.croft` or `.pt` file can keep them.
         UNREACHED,

@@ -43,6 +43,8 @@ public final class ZipWriter implements AutoCloseable {
     private final Dialect dialect;
     private final boolean isDeflated;
     private final Output output;
+    /// Where the archive starts in it.
+    private final long start;
     private final List<Written> records = new ArrayList<>();
     /// Where records are written to, since native code that sums up the bytes of a mapped file would crash the JVM if
     /// the file was truncated meanwhile.
@@ -173,11 +175,12 @@ public final class ZipWriter implements AutoCloseable {
     ///
     /// @param dialect the dialect of the headers
     /// @param isDeflated whether records are compressed
-    /// @param output the destination
+    /// @param output the destination, in which the archive starts here
     public ZipWriter(Dialect dialect, boolean isDeflated, Output output) {
         this.dialect = dialect;
         this.isDeflated = isDeflated;
         this.output = output;
+        this.start = output.position();
         this.compressed = ByteBuffer.allocate(isDeflated ? PIECE : 0);
     }
 
@@ -192,9 +195,9 @@ public final class ZipWriter implements AutoCloseable {
     /// @param content its bytes
     /// @throws IOException if writing fails
     public void add(String name, Draft content) throws IOException {
-        Written planned = new Written(name, output.position(), content.nbytes(), content.nbytes(), 0);
+        Written planned = new Written(name, output.position() - start, content.nbytes(), content.nbytes(), 0);
         put(dialect.localHeader(planned, isDeflated));
-        long start = output.position();
+        long data = output.position();
         long before = pieces.position();
         crc.reset();
         deflater.reset();
@@ -206,7 +209,7 @@ public final class ZipWriter implements AutoCloseable {
                 drain();
             }
         }
-        Written record = new Written(name, planned.header, pieces.position() - before, output.position() - start,
+        Written record = new Written(name, planned.header, pieces.position() - before, output.position() - data,
                 (int) crc.getValue());
         put(dialect.descriptor(record, planned));
         records.add(record);
@@ -216,11 +219,11 @@ public final class ZipWriter implements AutoCloseable {
     ///
     /// @throws IOException if writing fails
     public void finish() throws IOException {
-        long directory = output.position();
+        long directory = output.position() - start;
         for (Written record : records) {
             put(dialect.entry(record, isDeflated));
         }
-        put(dialect.end(directory, output.position(), records.size()));
+        put(dialect.end(directory, output.position() - start, records.size()));
     }
 
     /// {@return the bytes of an archive of stored records}

@@ -3,6 +3,7 @@ package io.undercroft.interop.safetensors;
 import io.undercroft.interop.internal.IndexedShards;
 import io.undercroft.interop.internal.TensorsByName;
 import io.undercroft.interop.internal.ShardIndex;
+import io.undercroft.interop.internal.ShardSplit;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -12,6 +13,7 @@ import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.SequencedSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -74,12 +76,17 @@ public final class SafetensorsIndexFormat implements CheckpointFormat {
     public List<Setting> settings() {
         return List.of(Setting.ofOpening(SafetensorsContents.SHARING, "keep, ignore"),
                 Setting.ofWriting(SafetensorsContents.SHARING, "keep, copy"),
-                Setting.ofWriting(ShardSplit.SETTING, "50GB, or another size, for instance 512MiB"));
+                Setting.ofWriting(ShardedDraft.SETTING, ShardSplit.SIZES));
+    }
+
+    @Override
+    public Optional<String> indexName() {
+        return Optional.of("model" + ShardedDraft.SUFFIX);
     }
 
     @Override
     public Draft draft(@Nullable Object state, SaveOptions options) {
-        return draft(state, options, "model" + ShardedDraft.SUFFIX);
+        return draft(state, options, indexName().orElseThrow());
     }
 
     @Override

@@ -5,6 +5,8 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.JsonWriter;
 import io.undercroft.interop.internal.ShardIndex;
+import io.undercroft.interop.internal.ShardSplit;
+import io.undercroft.interop.safetensors.SharingMetadata.View;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport.Loss;
 import io.undercroft.serializer.spi.Draft;
@@ -12,6 +14,7 @@ import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,6 +25,9 @@ import java.util.SequencedMap;
 
 /// An index to be written, and the files that it names.
 final class ShardedDraft implements Draft {
+    /// The setting for the size of files.
+    static final String SETTING = "safetensors.shard";
+
     /// What names of indexes end in.
     static final String SUFFIX = ".safetensors.index.json";
 
@@ -54,7 +60,10 @@ final class ShardedDraft implements Draft {
                     "the state has no tensors that an index could name; write it as a .safetensors file");
         }
         SharingPlan plan = SafetensorsDraft.plan(tensors, options);
-        List<List<String>> split = ShardSplit.of(tensors.sequencedKeySet(), plan, ShardSplit.limit(options));
+        Map<String, List<String>> groups = new LinkedHashMap<>();
+        tensors.keySet().forEach(name -> groups.computeIfAbsent(baseOf(name, plan), _ -> new ArrayList<>()).add(name));
+        List<List<String>> split = ShardSplit.of(groups.values(), group -> nbytes(group, plan),
+                ShardSplit.limit(options, SETTING));
         SequencedMap<String, SequencedMap<String, Tensor>> files = files(stem(fileName), split, tensors);
         byte[] index = index(plan, files, options);
         if (index.length > ShardIndex.LARGEST) {
@@ -62,6 +71,18 @@ final class ShardedDraft implements Draft {
                     + ShardIndex.LARGEST + ". Save fewer tensors, or shorter names and metadata");
         }
         return new ShardedDraft(index, shards(files, options), tensors, plan.losses());
+    }
+
+    /// Returns the tensor whose bytes a tensor uses; these stay together.
+    private static String baseOf(String name, SharingPlan plan) {
+        String written = plan.aliases().getOrDefault(name, name);
+        View view = plan.views().get(written);
+        return view == null ? written : view.base();
+    }
+
+    private static long nbytes(List<String> group, SharingPlan plan) {
+        return group.stream().filter(plan.written()::containsKey).map(plan.written()::get).mapToLong(Tensor::nbytes)
+                .reduce(0, Math::addExact);
     }
 
     private static String stem(String fileName) {

@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
 /// @param classes the classes that the index names and that attacks use
 record DistributedIndex(List<Entry> entries, Map<?, ?> paths, List<String> files, List<List<Chunk>> chunks,
         List<ForeignClass> classes) {
-    private static final String MODULE = "torch.distributed.checkpoint.";
+    static final String MODULE = "torch.distributed.checkpoint.";
     private static final String METADATA = MODULE + "metadata";
     /// The number of bytes at the start of a pickle of `Metadata` in which it names the class.
     private static final int START = 128;

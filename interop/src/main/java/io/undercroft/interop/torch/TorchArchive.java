@@ -24,6 +24,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.function.Function;
 
 /// The zip archive that a pickle and its storages are saved as, byte for byte as PyTorch's writer lays it out.
 ///
@@ -38,7 +39,7 @@ final class TorchArchive implements Draft {
 
     private static final int ID_DIGITS = 20;
 
-    private final SequencedMap<String, StorageBytes> parts = new LinkedHashMap<>();
+    private final SequencedMap<String, Draft> parts = new LinkedHashMap<>();
     private final String id;
     private final List<String> distrusted;
 
@@ -47,6 +48,13 @@ final class TorchArchive implements Draft {
     /// @param folder the one folder in it
     /// @param pickle what it holds
     TorchArchive(String folder, Pickle pickle) {
+        this(folder, pickle, storage -> new StorageBytes(storage, storage.nbytes()));
+    }
+
+    /// Plans an archive of other bytes than those of the storages that the pickle names.
+    ///
+    /// @param bytes the bytes of a storage, as many as it has
+    TorchArchive(String folder, Pickle pickle, Function<Storage, Draft> bytes) {
         this.distrusted = pickle.distrusted();
         this.id = folder + "/.data/serialization_id";
         add(folder + "/data.pkl", Storage.wrap(pickle.bytes()));
@@ -54,7 +62,7 @@ final class TorchArchive implements Draft {
         add(folder + "/.storage_alignment", Long.toString(Storage.ALIGNMENT));
         add(folder + "/byteorder", ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? "little" : "big");
         for (int i = 0; i < pickle.storages().size(); i++) {
-            add(folder + "/data/" + i, pickle.storages().get(i));
+            parts.put(folder + "/data/" + i, bytes.apply(pickle.storages().get(i)));
         }
         add(folder + "/version", "3\n");
     }
@@ -82,7 +90,7 @@ final class TorchArchive implements Draft {
     @Override
     public long nbytes() {
         List<String> names = new ArrayList<>(parts.keySet());
-        List<Long> sizes = new ArrayList<>(parts.values().stream().map(StorageBytes::nbytes).toList());
+        List<Long> sizes = new ArrayList<>(parts.values().stream().map(Draft::nbytes).toList());
         names.add(id);
         sizes.add(2L * ID_DIGITS);
         return ZipWriter.nbytes(Dialect.PYTORCH, names, sizes);
@@ -93,9 +101,13 @@ final class TorchArchive implements Draft {
         return distrusted.isEmpty() ? List.of() : List.of(Loss.of(Kind.WEIGHTS_ONLY, distrusted));
     }
 
-    /// A dict, a bytearray and a frozenset of Python have no attributes.
     @Override
     public boolean keeps(Object value, String attribute, Set<Capability> format) {
+        return keeps(value, attribute);
+    }
+
+    /// {@return whether an attribute of a value is there again} A dict, a bytearray and a frozenset of Python have none.
+    static boolean keeps(Object value, String attribute) {
         return switch (value) {
             case TypedMap map when PythonObjects.is(map) -> InertObject.ATTRIBUTES.contains(attribute);
             case TypedMap map -> !TensorsByName.isPlain(map) || map.type().startsWith("collections.");
@@ -107,7 +119,7 @@ final class TorchArchive implements Draft {
     @Override
     public void writeTo(Output output) throws IOException {
         try (ZipWriter zip = new ZipWriter(Dialect.PYTORCH, false, output)) {
-            for (Map.Entry<String, StorageBytes> part : parts.entrySet()) {
+            for (Map.Entry<String, Draft> part : parts.entrySet()) {
                 zip.add(part.getKey(), part.getValue());
             }
             Storage digits = serializationId(zip.records());

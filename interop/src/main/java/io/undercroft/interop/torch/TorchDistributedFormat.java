@@ -1,6 +1,7 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ShardSplit;
 import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
@@ -11,11 +12,13 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
+import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.FileSet;
 import io.undercroft.serializer.spi.FileSet.Model;
 import io.undercroft.serializer.spi.FileStorages;
@@ -38,6 +41,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SequencedSet;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -53,6 +57,12 @@ import org.jspecify.annotations.Nullable;
 /// When the checkpoint is opened, each shard must be there and as long as the index needs it, and the last tensor in it
 /// must be the one that the index has; the others are checked when they are touched, and by [Contents#verify]. The
 /// index has no checksum.
+///
+/// **Writing.** `torch.distributed.checkpoint.load` reads what is written in any number of processes and any layout, and
+/// `format_utils.dcp_to_torch_save` converts it. Each tensor is one chunk. Names are those that PyTorch gives, for
+/// instance `model.fc1.weight`: keys become text. Tensors that share a storage are written separately. A shard is no
+/// larger than the setting `torch-dcp.shard`, unless one tensor is. The index is `.metadata`, the name that PyTorch
+/// looks for.
 public final class TorchDistributedFormat implements CheckpointFormat {
     /// For the service loader.
     public TorchDistributedFormat() {}
@@ -74,12 +84,28 @@ public final class TorchDistributedFormat implements CheckpointFormat {
 
     @Override
     public Set<Capability> capabilities() {
-        return EnumSet.of(Capability.STATE, Capability.CHECKSUMS, Capability.SEVERAL_FILES);
+        return EnumSet.of(Capability.SAVE, Capability.STATE, Capability.CHECKSUMS, Capability.SEVERAL_FILES);
     }
 
     @Override
     public List<Setting> settings() {
-        return List.of(TorchSettings.STRICT);
+        return List.of(TorchSettings.STRICT, TorchSettings.OBJECTS,
+                Setting.ofWriting(DistributedDraft.SHARD, ShardSplit.SIZES));
+    }
+
+    @Override
+    public Optional<String> indexName() {
+        return Optional.of(DistributedDraft.INDEX);
+    }
+
+    @Override
+    public Draft draft(@Nullable Object state, SaveOptions options) {
+        return draft(state, options, DistributedDraft.INDEX);
+    }
+
+    @Override
+    public Draft draft(@Nullable Object state, SaveOptions options, String fileName) {
+        return new DistributedDraft(state, options, fileName);
     }
 
     /// The index is the last member of the set: its storages are made of the shards.
@@ -129,7 +155,14 @@ public final class TorchDistributedFormat implements CheckpointFormat {
                     break;
                 }
             }
-            long known = chunks.stream().mapToLong(chunk -> chunk.end() - chunk.start()).sum();
+            long known = 0;
+            long before = 0;
+            for (Chunk chunk : chunks) {
+                boolean isAligned = chunk.start() % Storage.ALIGNMENT == 0
+                        && chunk.start() - before < Storage.ALIGNMENT;
+                known += chunk.end() - (isAligned ? before : chunk.start());
+                before = chunk.end();
+            }
             return new ShardContents(file, chunks, options).withUnread(known == file.size()
                     ? List.of()
                     : List.of(new UnreadPart(UnreadPart.Kind.BYTES, "what no entry of the index has", 0,

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.undercroft.interop.internal.ShardSplit;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
@@ -209,18 +210,18 @@ class ShardedDraftTest {
     @CsvSource({"1,1", "5GB,5000000000", "1.5 kb,1500", "512MiB,536870912", "2T,2000000000000", "1Ki,1024", "7B,7",
             "999999999999999999TB,9223372036854775807"})
     void sizesAreReadAsPythonDoes(String text, long nbytes) {
-        assertThat(ShardSplit.limit(shards(text))).isEqualTo(nbytes);
+        assertThat(ShardSplit.limit(shards(text), ShardedDraft.SETTING)).isEqualTo(nbytes);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "0", "0.1", "-1", "GB", "5 apples", "1e9", "5GBB"})
     void whatIsNoSizeIsRefused(String text) {
-        assertThatThrownBy(() -> ShardSplit.limit(shards(text))).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> ShardSplit.limit(shards(text), ShardedDraft.SETTING)).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("safetensors.shard");
     }
 
     @Test
     void filesAreAsLargeAsThoseOfTransformersByDefault() {
-        assertThat(ShardSplit.limit(SaveOptions.defaults())).isEqualTo(50_000_000_000L);
+        assertThat(ShardSplit.limit(SaveOptions.defaults(), ShardedDraft.SETTING)).isEqualTo(50_000_000_000L);
     }
 }

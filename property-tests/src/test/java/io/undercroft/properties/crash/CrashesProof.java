@@ -1,5 +1,7 @@
 package io.undercroft.properties.crash;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.format.Digest128;
@@ -51,6 +53,8 @@ public final class CrashesProof {
     /// More than what goes past the page cache at least.
     private static final int LARGE = (3 << 19) + 77;
     private static final int PAGE = 4096;
+    private static final String SETS = "safetensors-index";
+    private static final String DISTRIBUTED = "torch-dcp";
     private static final SaveOptions OPTIONS = SaveOptions.defaults().chunkSize(CHUNK);
 
     private final Random random;
@@ -107,8 +111,11 @@ public final class CrashesProof {
         cutFailures("append", path, (disk, file) -> disk.commit(file, state, OPTIONS));
         cutFailures("compaction", path,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
-        cutSet("set.safetensors.index.json", "export of a set", 900, "2KB");
-        cutSet("set.safetensors.index.json", "export over another set", 900, "1KB");
+        cutSet("set.safetensors.index.json", "export of a set", 900, SETS, "2KB");
+        cutSet("set.safetensors.index.json", "export over another set", 900, SETS, "1KB");
+        cutSet(".metadata", "export of a distributed checkpoint", 900, DISTRIBUTED, "6KB");
+        renameShards();
+        cutSet(".metadata", "export over another distributed checkpoint", 900, DISTRIBUTED, "3KB");
         cutManifests();
         cutLarge();
         figures.add(Figure.count("states", states));
@@ -269,7 +276,7 @@ public final class CrashesProof {
                 (disk, file) -> disk.commit(file, state, OPTIONS));
         cut("compaction of a large file", path, triesPerFault,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() == 2, Replacing.ANY));
-        cutSet("large.safetensors.index.json", "export of a large set", LARGE, "2MB");
+        cutSet("large.safetensors.index.json", "export of a large set", LARGE, SETS, "2MB");
     }
 
     /// A page that went both ways may be in the cache as it was.
@@ -295,7 +302,7 @@ public final class CrashesProof {
 
     /// The set is whole if its index is the old or the new one, and all files that this one names are as they were
     /// written.
-    private void cutSet(String name, String what, int nbytes, String shardSize) throws IOException {
+    private void cutSet(String name, String what, int nbytes, String format, String shardSize) throws IOException {
         Path index = scratch.file(name);
         Map<Path, byte[]> before = filesOfTheSet(index);
         Map<String, Object> state = new LinkedHashMap<>();
@@ -303,8 +310,8 @@ public final class CrashesProof {
             state.put(tensor, noise(nbytes));
         }
         RecordingDisk disk = new RecordingDisk();
-        disk.save(index, state,
-                SaveOptions.defaults().setting("safetensors.shard", shardSize));
+        disk.save(index, state, SaveOptions.defaults().format(format)
+                .setting(format.equals(SETS) ? "safetensors.shard" : "torch-dcp.shard", shardSize));
         List<DiskOperation> operations = disk.operations();
         lookAtWays(operations);
         Map<Path, byte[]> after = filesOfTheSet(index);
@@ -318,6 +325,18 @@ public final class CrashesProof {
         }
         figures.add(Figure.count(what + ": disk operations", operations.size()));
         figures.add(Figure.count(what + ": states", states - statesBefore));
+    }
+
+    /// Gives the shards of the distributed checkpoint the names of another process, so that the next one has others.
+    private void renameShards() throws IOException {
+        Path index = scratch.file(".metadata");
+        Files.writeString(index, Files.readString(index, ISO_8859_1).replace("__0_", "__1_"), ISO_8859_1);
+        try (DirectoryStream<Path> shards = Files.newDirectoryStream(scratch.directory(), "__0_*")) {
+            for (Path shard : shards) {
+                Files.move(shard, scratch.file(shard.getFileName().toString().replace("__0_", "__1_")));
+            }
+        }
+        Checkpoint.open(index).close();
     }
 
     private void checkSet(Path index, Function<Path, byte @Nullable []> left, Map<Path, byte[]> old,

@@ -20,9 +20,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /// Files of real programs, each converted to every format: the losses that are reported are those that there are.
 class LossesOfFixturesTest {
+    private static final String DISTRIBUTED = ".metadata";
     private static final Map<String, String> SUFFIXES = Map.of("pt", ".pt", "safetensors", ".safetensors", "sets",
             ".safetensors.index.json", "npy", ".npy", "npz", ".npz", "gguf", ".gguf", "torch7", ".t7", "croft",
-            ".croft");
+            ".croft", "dcp", DISTRIBUTED);
 
     static List<Path> folders() throws IOException {
         try (Stream<Path> folders = Files.list(Repository.path("test-support/fixtures"))) {
@@ -65,15 +66,16 @@ class LossesOfFixturesTest {
 
     private static Optional<SaveReport> save(Path target, Checkpoint source) throws IOException {
         try {
+            SaveOptions options = SaveOptions.defaults().leavingOutUnreadable().metadata(source.metadata());
             return Optional.of(Checkpoint.save(target, source.state(),
-                    SaveOptions.defaults().leavingOutUnreadable().metadata(source.metadata())));
+                    target.endsWith(DISTRIBUTED) ? options.format("torch-dcp") : options));
         } catch (IllegalArgumentException | FormatException _) {
             return Optional.empty();
         }
     }
 
     private static boolean convert(Checkpoint source, String suffix, Scratch scratch) throws IOException {
-        Path target = scratch.file("target" + suffix);
+        Path target = scratch.file(suffix.equals(DISTRIBUTED) ? suffix : "target" + suffix);
         Optional<SaveReport> report = save(target, source);
         if (report.isEmpty()) {
             return false;

@@ -12,6 +12,7 @@ import io.undercroft.properties.Scratch;
 import io.undercroft.properties.states.OddGeometry;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.Tensor;
 import java.io.ByteArrayOutputStream;
@@ -46,7 +47,10 @@ public record Writer(String name, String fileName, Action action, UnaryOperator<
     public static List<Writer> all() {
         Stream<Writer> ours = Stream.of(
                 new Writer("croft", "a.croft", Checkpoint::save, options -> options),
-                new Writer("safetensors-index", "a.safetensors.index.json", Checkpoint::save, options -> options));
+                new Writer("safetensors-index", "a.safetensors.index.json", Checkpoint::save, options -> options),
+                new Writer("torch-dcp", ".metadata",
+                        (path, state) -> Checkpoint.save(path, state, SaveOptions.defaults().format("torch-dcp")),
+                        options -> options));
         Stream<Writer> foreign = Arrays.stream(Dialect.values())
                 .map(dialect -> new Writer(dialect.toString(), "a", dialect::write, _ -> dialect.opening()));
         return Stream.concat(ours, foreign).toList();

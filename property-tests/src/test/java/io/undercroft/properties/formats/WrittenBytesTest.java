@@ -71,6 +71,7 @@ class WrittenBytesTest {
         writers.put("ascii/a.t7", plain.setting("torch7.encoding", "ascii"));
         writers.put("big/a.t7", plain.setting("torch7.order", "big"));
         writers.put("longs/a.t7", plain.setting("torch7.longs", "4"));
+        writers.put("dcp/.metadata", plain.format("torch-dcp"));
         writers.put("half/a.npy", plain.setting("npy.dtype", "float16"));
         return writers;
     }

@@ -13,6 +13,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.storage.internal.support.NearNames;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
@@ -205,6 +206,16 @@ public final class Formats {
                     + " can be opened, not written; " + writable(all()));
         }
         return format;
+    }
+
+    /// {@return the file to write: of a directory, the one in it that the named format [has][CheckpointFormat#indexName]}
+    ///
+    /// @param path the path that was given
+    /// @param name the name of a format, or null
+    public static Path fileToWrite(Path path, @Nullable String name) {
+        return name != null && Files.isDirectory(path)
+                ? named(name).indexName().map(path::resolve).orElse(path)
+                : path;
     }
 
     private static CheckpointFormat bySuffix(String file, String name) {

@@ -89,6 +89,12 @@ public interface CheckpointFormat {
         return KnownSuffixes.of(name());
     }
 
+    /// {@return the name of the file that is written if a state is saved to a directory in this format, for one of
+    /// [several files][Capability#SEVERAL_FILES]} By default there is none, and a directory is refused.
+    default Optional<String> indexName() {
+        return Optional.empty();
+    }
+
     /// {@return the settings that a user may give this format} Every setting that the format reads has to be listed, as
     /// names that no format lists are refused before. The format checks the values.
     default List<Setting> settings() {

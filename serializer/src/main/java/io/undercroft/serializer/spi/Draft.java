@@ -42,8 +42,8 @@ public interface Draft {
     }
 
     /// {@return the tensors by the names that they have in the file, if the format cannot hold
-    /// [a state][Capability#STATE]; otherwise empty} A map that the state has in two places gives two names to each
-    /// tensor in it.
+    /// [a state][Capability#STATE], or only without attributes; otherwise empty} A map that the state has in two places
+    /// gives two names to each tensor in it.
     default SequencedMap<String, Tensor> names() {
         return Collections.emptySortedMap();
     }
@@ -60,7 +60,8 @@ public interface Draft {
     }
 
     /// {@return the storages that several tensors of the state use again when the file is read} Called only if the
-    /// format [cannot hold sharing][Capability#SHARING].
+    /// format [cannot hold sharing][Capability#SHARING]. If it [can hold a state][Capability#STATE], these tensors also
+    /// require gradients as before.
     default List<SharedStorage> sharedStorages() {
         return List.of();
     }

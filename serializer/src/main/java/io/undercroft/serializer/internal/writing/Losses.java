@@ -47,7 +47,7 @@ final class Losses {
         Set<Capability> can = format.capabilities();
         StateIndex index = state.names();
         List<Loss> losses = new ArrayList<>(state.leftOut());
-        IdentityHashMap<Tensor, SharedStorage> shared = new IdentityHashMap<>();
+        Map<Tensor, SharedStorage> shared = new IdentityHashMap<>();
         SequencedMap<String, Tensor> names = names(draft, index);
         if (!can.contains(Capability.SHARING)) {
             draft.sharedStorages().forEach(storage -> storage.tensors().forEach(each -> shared.put(each, storage)));
@@ -57,10 +57,13 @@ final class Losses {
         if (!can.contains(Capability.METADATA)) {
             add(Kind.METADATA, List.copyOf(options.metadata().keySet()), losses);
         }
-        if (!can.contains(Capability.STATE)) {
+        if (!can.containsAll(List.of(Capability.STATE, Capability.SHARING))) {
             add(Kind.REQUIRES_GRAD, tensors(index).stream().filter(tensor -> tensor.is(Tensor.Flag.REQUIRES_GRAD))
+                    .filter(tensor -> !can.contains(Capability.STATE) || !shared.containsKey(tensor))
                     .map(tensor -> String.valueOf(index.nameOf(tensor))).toList(), losses);
-            addUnreached(index, written(names, shared), losses);
+            addUnreached(index, shared, losses);
+        }
+        if (!can.contains(Capability.STATE)) {
             new Modules(index).add(state.tree(), losses);
         }
         add(Kind.ATTRIBUTES, attributes(state.tree(), index, (value, name) -> draft.keeps(value, name, can)
@@ -103,15 +106,19 @@ final class Losses {
         }
     }
 
-    /// Files of tensors by name contain elements, and not storages.
-    private static void addUnreached(StateIndex index, Map<Storage, Set<Object>> written, List<Loss> losses) {
+    /// Files of tensors for themselves contain elements, and not storages.
+    private static void addUnreached(StateIndex index, Map<Tensor, SharedStorage> shared, List<Loss> losses) {
+        Set<Storage> whole = new HashSet<>();
+        shared.forEach((tensor, there) -> {
+            if (there.nbytes() == tensor.storage().nbytes()) {
+                whole.add(tensor.storage());
+            }
+        });
         Reach reach = Reach.of(index);
         Map<Storage, Long> unreached = new HashMap<>();
         for (Storage storage : index.storages()) {
             long nbytes = reach.unreached(storage);
-            boolean isWhole = written.getOrDefault(storage, Set.of(storage)).stream()
-                    .allMatch(there -> there instanceof SharedStorage whole && whole.nbytes() == storage.nbytes());
-            if (nbytes > 0 && !isWhole) {
+            if (nbytes > 0 && !whole.contains(storage)) {
                 unreached.put(storage, nbytes);
             }
         }
@@ -125,7 +132,7 @@ final class Losses {
 
     /// Returns the names of tensors that share bytes with others now, and not when the file is read.
     private static List<String> sharing(SequencedMap<String, Tensor> names,
-            IdentityHashMap<Tensor, SharedStorage> shared) {
+            Map<Tensor, SharedStorage> shared) {
         Map<Storage, Set<Object>> written = written(names, shared);
         return names.entrySet().stream()
                 .filter(entry -> entry.getValue().numel() > 0)
@@ -135,7 +142,7 @@ final class Losses {
 
     /// Returns what each storage is written as: storages that several tensors use, and names of other tensors.
     private static Map<Storage, Set<Object>> written(SequencedMap<String, Tensor> names,
-            IdentityHashMap<Tensor, SharedStorage> shared) {
+            Map<Tensor, SharedStorage> shared) {
         Map<Storage, Set<Object>> written = new HashMap<>();
         names.forEach((name, tensor) -> {
             SharedStorage there = shared.get(tensor);

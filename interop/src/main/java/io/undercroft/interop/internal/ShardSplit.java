@@ -1,31 +1,31 @@
-package io.undercroft.interop.safetensors;
+package io.undercroft.interop.internal;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.safetensors.SharingMetadata.View;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.storage.Tensor;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
+import java.util.function.ToLongFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /// Decides which tensors go into one file, as transformers and huggingface_hub do: in their order, a new file where one
 /// would become too large. A tensor that is too large by itself has a separate file, and the file before it is filled
 /// further.
-final class ShardSplit {
-    static final String SETTING = "safetensors.shard";
+///
+/// @param <T> what goes into files
+public final class ShardSplit<T> {
+    /// The values of the setting, for [io.undercroft.serializer.spi.Setting].
+    public static final String SIZES = "50GB, or another size, for instance 512MiB";
     /// The default of transformers 5.
     private static final String DEFAULT = "50GB";
     private static final Pattern SIZE = Pattern.compile("([0-9]{1,18}(?:\\.[0-9]{1,9})?) ?(?:([KMGT])(I?))?B?");
 
     private final long most;
-    private final List<List<String>> files = new ArrayList<>();
-    private List<String> open = new ArrayList<>();
+    private final List<List<T>> files = new ArrayList<>();
+    private List<T> open = new ArrayList<>();
     private long filled;
 
     private ShardSplit(long most) {
@@ -34,54 +34,44 @@ final class ShardSplit {
 
     /// {@return the size that the options set} As in Python, `GB` are powers of 1000; `GiB` are powers of 1024.
     ///
+    /// @param options the options of the save
+    /// @param setting the name of the setting
     /// @throws IllegalArgumentException if they set none
-    static long limit(SaveOptions options) {
-        String text = options.setting(SETTING).orElse(DEFAULT);
+    public static long limit(SaveOptions options, String setting) {
+        String text = options.setting(setting).orElse(DEFAULT);
         Matcher size = SIZE.matcher(text.strip().toUpperCase(Locale.ROOT));
         if (!size.matches()) {
-            throw refused(text);
+            throw refused(setting, text);
         }
         int power = size.group(2) == null ? 0 : 1 + "KMGT".indexOf(size.group(2));
         BigDecimal unit = BigDecimal.valueOf("I".equals(size.group(3)) ? 1024 : 1000).pow(power);
         BigDecimal nbytes = new BigDecimal(size.group(1)).multiply(unit);
         if (nbytes.compareTo(BigDecimal.ONE) < 0) {
-            throw refused(text);
+            throw refused(setting, text);
         }
         return nbytes.min(BigDecimal.valueOf(Long.MAX_VALUE)).longValue();
     }
 
-    private static IllegalArgumentException refused(String text) {
-        return new IllegalArgumentException("the setting " + SETTING + " is a size, for instance 5GB or 512MiB, not "
+    private static IllegalArgumentException refused(String setting, String text) {
+        return new IllegalArgumentException("the setting " + setting + " is a size, for instance 5GB or 512MiB, not "
                 + FormatException.quote(text));
     }
 
-    /// Parts tensors.
+    /// Parts groups, which stay together.
     ///
-    /// @param names their names in order
-    /// @param plan which use the bytes of others; these stay together
-    /// @param most how many bytes of tensors a file may have
-    /// @return the names of the tensors in each file
-    static List<List<String>> of(Collection<String> names, SharingPlan plan, long most) {
-        Map<String, List<String>> groups = new LinkedHashMap<>();
-        names.forEach(name -> groups.computeIfAbsent(baseOf(name, plan), _ -> new ArrayList<>()).add(name));
-        ShardSplit split = new ShardSplit(most);
-        groups.values().forEach(group -> split.place(group, nbytes(group, plan)));
+    /// @param <T> what goes into files
+    /// @param groups the groups in order
+    /// @param size the bytes that a group takes
+    /// @param most how many bytes a file may have
+    /// @return what is in each file
+    public static <T> List<List<T>> of(Collection<List<T>> groups, ToLongFunction<List<T>> size, long most) {
+        ShardSplit<T> split = new ShardSplit<>(most);
+        groups.forEach(group -> split.place(group, size.applyAsLong(group)));
         split.next();
         return split.files;
     }
 
-    private static String baseOf(String name, SharingPlan plan) {
-        String written = plan.aliases().getOrDefault(name, name);
-        View view = plan.views().get(written);
-        return view == null ? written : view.base();
-    }
-
-    private static long nbytes(List<String> group, SharingPlan plan) {
-        return group.stream().filter(plan.written()::containsKey).map(plan.written()::get).mapToLong(Tensor::nbytes)
-                .reduce(0, Math::addExact);
-    }
-
-    private void place(List<String> group, long nbytes) {
+    private void place(List<T> group, long nbytes) {
         if (nbytes > most) {
             files.add(group);
             return;

@@ -1,0 +1,172 @@
+package io.undercroft.properties.formats;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.undercroft.properties.Scratch;
+import io.undercroft.properties.states.StateMaker;
+import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Storage;
+import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Sameness;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+import net.jqwik.api.RandomDistribution;
+
+/// What holds of every state that is saved as a distributed checkpoint of PyTorch.
+class DistributedLawsTest {
+    private static final SaveOptions OPTIONS = SaveOptions.defaults().format("torch-dcp")
+            .setting("torch-dcp.shard", "4KB");
+
+    @Provide
+    Arbitrary<byte[]> choices() {
+        return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(120);
+    }
+
+    @Property(tries = 200)
+    void whatIsReadIsWhatPyTorchMakesOfTheState(@ForAll("choices") byte[] choices) throws IOException {
+        check(new Keys().plain(PythonMaker.make(choices)));
+    }
+
+    @Property(tries = 100)
+    void anyStateIsRefusedOrRead(@ForAll("choices") byte[] choices) throws IOException {
+        check(StateMaker.make(choices));
+    }
+
+    private static void check(Object state) throws IOException {
+        try (Scratch scratch = Scratch.make(); Scratch again = Scratch.make(); Scratch through = Scratch.make()) {
+            SaveReport report;
+            try {
+                report = Checkpoint.save(scratch.directory(), state, OPTIONS);
+            } catch (IllegalArgumentException e) {
+                assertThat(e.getMessage()).isNotBlank();
+                assertThat(scratch.directory()).isEmptyDirectory();
+                return;
+            }
+            try (Checkpoint opened = Checkpoint.open(scratch.directory())) {
+                Sameness.check(divided(state), opened.state(), _ -> true);
+                assertThat(opened.verify().damages()).isEmpty();
+                assertThat(opened.verify().unverifiedBytes()).isZero();
+                assertThat(opened.unread()).isEmpty();
+                ActualLosses.check(state, Map.of(), report, opened);
+                Checkpoint.save(again.directory(), opened.state(), OPTIONS);
+                Checkpoint.save(through.file("a.croft"), opened.state(), SaveOptions.defaults().wholeStorages());
+            }
+            assertThat(files(again)).isEqualTo(files(scratch));
+            again.clear();
+            try (Checkpoint opened = Checkpoint.open(through.file("a.croft"))) {
+                Checkpoint.save(again.directory(), opened.state(), OPTIONS);
+            }
+            assertThat(files(again)).isEqualTo(files(scratch));
+        }
+    }
+
+    private static Map<String, List<Byte>> files(Scratch scratch) throws IOException {
+        Map<String, List<Byte>> files = new HashMap<>();
+        try (var paths = Files.list(scratch.directory())) {
+            for (Path path : paths.toList()) {
+                List<Byte> bytes = new ArrayList<>();
+                for (byte each : Files.readAllBytes(path)) {
+                    bytes.add(each);
+                }
+                files.put(path.getFileName().toString(), bytes);
+            }
+        }
+        return files;
+    }
+
+    /// The state as PyTorch unites it again: keys are text, and a tensor has nothing but its elements.
+    private static Object divided(Object value) {
+        return switch (value) {
+            case Map<?, ?> map when isDict(map) -> {
+                Map<Object, Object> made = new LinkedHashMap<>();
+                map.forEach((key, item) -> made.put(
+                        key instanceof Boolean truth ? truth ? "True" : "False" : key.toString(), kept(item)));
+                yield made;
+            }
+            case List<?> list when isDivided(list, 0) -> list.stream().map(DistributedLawsTest::kept)
+                    .collect(ArrayList::new, ArrayList::add, ArrayList::addAll);
+            case Tensor tensor -> Tensor.of(Storage.copyOf(tensor.cpu().contiguous().bytes()), tensor.dtype(), 0,
+                    tensor.shape());
+            case Typed typed when tensorIn(typed) != null -> divided(tensorIn(typed));
+            case null, default -> value;
+        };
+    }
+
+    /// An empty map in another stays what it is.
+    private static Object kept(Object value) {
+        return value instanceof Map<?, ?> map && map.isEmpty() ? value : divided(value);
+    }
+
+    private static Tensor tensorIn(Object value) {
+        return value instanceof Tensor tensor
+                ? tensor
+                : value instanceof Typed typed && typed.type().startsWith("torch.nn.parameter.")
+                        ? tensorIn(typed.value())
+                        : null;
+    }
+
+    private static boolean isDict(Map<?, ?> map) {
+        return !(map instanceof TypedMap typed)
+                || Set.of("collections.OrderedDict", "collections.defaultdict", "gguf").contains(typed.type());
+    }
+
+    /// A list that holds itself is refused if there is a tensor or a map in it.
+    private static boolean isDivided(List<?> list, int depth) {
+        return !(list instanceof Tuple) && depth < 20 && list.stream().anyMatch(each -> tensorIn(each) != null
+                || (each instanceof Map<?, ?> map && isDict(map))
+                || (each instanceof List<?> inner && isDivided(inner, depth + 1)));
+    }
+
+    /// Makes states that can be saved of most: with keys that are text or numbers, with bytes, and with each container
+    /// in one place.
+    private static final class Keys {
+        private final Set<Object> known = Collections.newSetFromMap(new IdentityHashMap<>());
+
+        Object plain(Object value) {
+            return switch (value) {
+                case Map<?, ?> map when known.add(map) -> {
+                    Map<Object, Object> copy = new LinkedHashMap<>();
+                    if (map instanceof TypedMap typed) {
+                        TypedMap same = new TypedMap(typed.type());
+                        same.attributes().putAll(typed.attributes());
+                        copy = same;
+                    }
+                    Map<Object, Object> into = copy;
+                    map.forEach((key, item) -> into.put(
+                            key instanceof String || key instanceof Long ? key : "key " + key, plain(item)));
+                    yield into;
+                }
+                case List<?> list when !(list instanceof Tuple) && known.add(list) -> {
+                    List<Object> copy = new ArrayList<>();
+                    list.forEach(each -> copy.add(plain(each)));
+                    yield copy;
+                }
+                case Tensor tensor when tensor.device().isMeta() -> 1L;
+                // One that is in a value, too, is another one here.
+                case Tensor tensor -> tensor.withFlags(tensor.flags());
+                case Tuple _ -> value;
+                case Map<?, ?> _,List<?> _ -> 2L;
+                case null, default -> value;
+            };
+        }
+    }
+}
