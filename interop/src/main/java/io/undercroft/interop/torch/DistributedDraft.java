@@ -213,7 +213,8 @@ final class DistributedDraft implements Draft {
                     add(list.get(i), and(path, (long) i), StatePart.join(place, Integer.toString(i)));
                 }
             } else {
-                put(new Entry(path.stream().map(String::valueOf).collect(Collectors.joining(".")), Tuple.of(path.toArray()),
+                put(new Entry(path.stream().map(String::valueOf).collect(Collectors.joining(".")),
+                        Tuple.of(path.toArray()),
                         place, value));
             }
         }

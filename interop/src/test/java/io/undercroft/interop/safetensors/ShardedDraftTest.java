@@ -216,7 +216,8 @@ class ShardedDraftTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "0", "0.1", "-1", "GB", "5 apples", "1e9", "5GBB"})
     void whatIsNoSizeIsRefused(String text) {
-        assertThatThrownBy(() -> ShardSplit.limit(shards(text), ShardedDraft.SETTING)).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> ShardSplit.limit(shards(text), ShardedDraft.SETTING))
+                .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("safetensors.shard");
     }
 

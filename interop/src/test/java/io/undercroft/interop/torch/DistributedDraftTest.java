@@ -193,7 +193,8 @@ class DistributedDraftTest {
 
     private void assertRefused(Object state, String path, String... words) {
         assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(there, state, OPTIONS))
-                .satisfies(e -> assertThat(e.getMessage()).contains(path).contains(List.of(words)).doesNotContain("\n"));
+                .satisfies(
+                        e -> assertThat(e.getMessage()).contains(path).contains(List.of(words)).doesNotContain("\n"));
         assertThat(there).isEmptyDirectory();
     }
 

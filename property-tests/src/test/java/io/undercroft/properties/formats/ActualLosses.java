@@ -80,7 +80,8 @@ final class ActualLosses {
         actual.find(metadata);
         Map<Kind, Set<String>> reported = new EnumMap<>(Kind.class);
         for (Loss loss : report.losses()) {
-            if (!Set.of(Kind.WEIGHTS_ONLY, Kind.METADATA_ONLY, Kind.LISTS, Kind.KEYS, Kind.UNREADABLE, Kind.REQUIRED_METADATA)
+            if (!Set.of(Kind.WEIGHTS_ONLY, Kind.METADATA_ONLY, Kind.LISTS, Kind.KEYS, Kind.UNREADABLE,
+                    Kind.REQUIRED_METADATA)
                     .contains(loss.kind())) {
                 reported.put(loss.kind(), new TreeSet<>(loss.names()));
                 assertThat(loss.count()).as(loss.kind().toString())
