@@ -88,6 +88,14 @@ class HdfsCheckpointTest {
     }
 
     @Test
+    void aDistributedCheckpointIsOpenedByItsIndex() throws IOException {
+        DistributedFixture.copyTo(fs, path("dcp"));
+        DistributedFixture.check(uri("dcp/.metadata"), OpenOptions.defaults());
+        fs.delete(path("dcp/__1_0.distcp"), false);
+        assertThatThrownBy(() -> Checkpoint.open(uri("dcp/.metadata"))).hasMessageContaining("__1_0.distcp");
+    }
+
+    @Test
     void aStateIsSavedAndOpenedByItsUri() throws IOException {
         Map<String, Tensor> state = new LinkedHashMap<>();
         state.put("weight", weight);

@@ -138,6 +138,12 @@ abstract class ObjectStoreTest {
     }
 
     @Test
+    void aDistributedCheckpointIsOpenedByItsIndex() throws IOException {
+        DistributedFixture.copyTo(fs, path("dcp"));
+        DistributedFixture.check(uri("dcp/.metadata"), opening());
+    }
+
+    @Test
     void aStateIsSavedAndOpenedByItsUri() throws IOException {
         Checkpoint.save(HadoopFiles.target(fs, path("a.croft")), Map.of("weight", weight), SaveOptions.defaults());
         Checkpoint.save(uri("a.safetensors"), Map.of("weight", weight), saving());

@@ -16,6 +16,7 @@ import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -45,6 +46,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -244,12 +246,7 @@ class HttpCheckpointTest {
     /// Of a server that has the directory of a distributed checkpoint, the index is opened.
     @Test
     void aDistributedCheckpointIsOpenedByItsIndex() throws IOException {
-        Path fixture = Path.of("..", "test-support", "fixtures", "pytorch", "dcp", "four");
-        try (Stream<Path> files = Files.list(fixture)) {
-            for (Path file : files.toList()) {
-                Files.copy(file, directory.resolve(file.getFileName()));
-            }
-        }
+        Path fixture = distributed("four");
         try (Checkpoint local = Checkpoint.open(fixture);
                 Checkpoint remote = Checkpoint.open(server.uri(".metadata"), options())) {
             assertThat(remote.format()).isEqualTo("torch-dcp");
@@ -259,6 +256,37 @@ class HttpCheckpointTest {
         Files.delete(directory.resolve("__3_0.distcp"));
         assertThatThrownBy(() -> Checkpoint.open(server.uri(".metadata"), options()))
                 .isInstanceOf(FormatException.class).hasMessageContaining("__3_0.distcp");
+    }
+
+    private Path distributed(String name) throws IOException {
+        Path fixture = Path.of("..", "test-support", "fixtures", "pytorch", "dcp", name);
+        try (Stream<Path> files = Files.list(fixture)) {
+            for (Path file : files.toList()) {
+                Files.copy(file, directory.resolve(file.getFileName()));
+            }
+        }
+        return fixture;
+    }
+
+    /// Of 768 columns, each of two shards has a half, in a chunk of 384 KiB.
+    @ParameterizedTest
+    @CsvSource({"100, 0, 1, 768, 2", "500, 383, 2, 2, 2", "0, 400, 40, 100, 1", "400, 10, 3, 3, 1"})
+    void aBoxOfADistributedTensorIsFetchedWithoutTheRest(long row, long column, long rows, long columns, int shards)
+            throws IOException {
+        distributed("../dcp-boxes");
+        try (Checkpoint remote = Checkpoint.open(server.uri(".metadata"), options())) {
+            long opening = server.bytes.get();
+            int requests = server.seen.size();
+            Tensor slice = remote.slice("grid", new long[]{row, column}, Shape.of(rows, columns));
+            for (long i = 0; i < rows * columns; i++) {
+                assertThat(slice.getLong(i / columns, i % columns))
+                        .isEqualTo(((row + i / columns) * 768 + column + i % columns) % 251);
+            }
+            assertThat(server.seen.size() - requests).isBetween(0, shards);
+            // The ends of a shard are fetched when it is opened.
+            assertThat(server.bytes.get() - opening).isLessThan(shards * 32L << 10);
+            assertThat(remote.tensor("grid").storage().isMaterialized()).isFalse();
+        }
     }
 
     @Test

@@ -64,6 +64,14 @@ def placements(world):
     return state
 
 
+def boxes(world):
+    """Columns in chunks of 384 KiB, to see what of them is read; for test-support/fixtures/pytorch/dcp-boxes."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, distribute_tensor
+    values = (torch.arange(1024 * 768) % 251).to(torch.uint8).reshape(1024, 768)
+    return {"grid": distribute_tensor(values, init_device_mesh("cpu", (world,)), [Shard(1)]), "epoch": 4}
+
+
 def trained(world):
     """A model of FSDP2 and its optimizer, after one step."""
     from torch.distributed.checkpoint.state_dict import get_state_dict
@@ -91,6 +99,7 @@ TOGETHER = {
     "four": (4, placements, {}),
     "four-files": (4, placements, {"single_file_per_rank": False}),
     "fsdp2": (2, trained, {}),
+    "boxes": (2, boxes, {}),
 }
 
 
