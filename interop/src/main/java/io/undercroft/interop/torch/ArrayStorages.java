@@ -77,16 +77,20 @@ final class ArrayStorages {
 
     /// {@return the elements of an array that are in memory, as they are compressed in the file or written otherwise}
     ArrayBytes inMemory(byte[] bytes) {
-        MemorySegment memory = MemorySegment.ofArray(bytes);
+        return inMemory(Storage.wrap(MemorySegment.ofArray(bytes)));
+    }
+
+    /// {@return the elements of an array that are in memory, which is not written to}
+    ArrayBytes inMemory(Storage memory) {
         return new Array("array " + count++) {
             @Override
             public Storage stored(int alignment) {
-                return decoded(true, bytes.length, into -> into.copyFrom(memory));
+                return decoded(true, memory.nbytes(), into -> into.copyFrom(memory.segment()));
             }
 
             @Override
             public void forEachPart(Part part) {
-                part.accept(0, memory);
+                part.accept(0, memory.segment());
             }
         };
     }

@@ -1,9 +1,11 @@
 package io.undercroft.interop.torch;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.PickleReader;
 import io.undercroft.interop.internal.StorageFilter;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart.Kind;
@@ -13,6 +15,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Setting;
 import io.undercroft.serializer.spi.TreeContents;
+import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
@@ -24,7 +27,9 @@ import org.jspecify.annotations.Nullable;
 /// describes them. Nothing of a file is ever run. There are no checksums, so [Contents#verify] reports that nothing was
 /// verified.
 ///
-/// joblib writes the elements of arrays between the opcodes of a pickle; such files are read too.
+/// joblib writes the elements of arrays between the opcodes of a pickle; such files are read too. It compresses files
+/// on request: one compressed with zlib or gzip is inflated into memory when it is opened, and its arrays are copied
+/// from there when they are first touched. Its checksum is compared when it is opened.
 ///
 /// A file may hold several pickles, one after the other. The first is opened, as by `pickle.load`, and
 /// [Contents#unread] reports the rest.
@@ -43,32 +48,54 @@ public final class PickleFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        return !TorchLegacyFormat.isSave(file) && PickleProbe.matches(file);
+        PickleStream stream = InflatedFile.isStartOf(file)
+                ? new PickleStream(InflatedFile.start(file), file.location(), ReadBudget.of(file.size()))
+                : new PickleStream(file, 0, file.size(), ReadBudget.of(file.size()));
+        return !TorchLegacyFormat.isSave(stream.bytes()) && PickleProbe.matches(stream);
     }
 
     @Override
     public Contents open(MappedFile file, OpenOptions options) throws IOException {
         ByteOrderStorages elements = new ByteOrderStorages(file, options, ByteOrder.LITTLE_ENDIAN);
+        Storage inflated = InflatedFile.isStartOf(file)
+                ? InflatedFile.inflate(file, ReadBudget.of(file.size()))
+                : null;
         return StorageFilter.read(options,
-                (opening, filter) -> contents(file, opening, filter, elements));
+                (opening, filter) -> contents(file, inflated, opening, filter, elements));
     }
 
-    private static TreeContents contents(MappedFile file, OpenOptions options, StorageFilter filter,
-            ByteOrderStorages elements)
-            throws IOException {
+    /// @param inflated the bytes of a file that is compressed
+    private static TreeContents contents(MappedFile file, @Nullable Storage inflated, OpenOptions options,
+            StorageFilter filter, ByteOrderStorages elements) throws IOException {
         ReadBudget budget = ReadBudget.of(file.size());
         References references = new References(file, options, filter, elements, budget);
         ArrayStorages arrays = ArrayStorages.of(elements, options, filter);
         ForeignNames names = ForeignNames.of(TorchSettings.isStrict(options));
-        PickleStream stream = new PickleStream(file, 0, file.size(), budget);
+        PickleStream stream = inflated == null
+                ? new PickleStream(file, 0, file.size(), budget)
+                : new PickleStream(inflated, file.location(), budget);
         Object state = stream.pickle(references, names, arrays);
         StateCheck.check(state, names.isStrict(), _ -> {});
-        List<UnreadPart> rest = stream.position() == file.size()
+        long left = stream.bytes().remaining();
+        List<UnreadPart> rest = left == 0
                 ? List.of()
-                : List.of(new UnreadPart(Kind.BYTES, "what is behind the first pickle", stream.position(),
-                        file.size() - stream.position()));
-        return names.addTo(TreeContents.of(state, Map.of(), _ -> List.of(), budget).withUnverified(1, file.size()),
-                rest);
+                : List.of(new UnreadPart(Kind.BYTES, "what is behind the first pickle"
+                        + (inflated == null ? "" : ", inflated"), inflated == null ? stream.position() : 0, left));
+        // What is kept is not to keep the inflated bytes.
+        boolean isCompressed = inflated != null;
+        return names.addTo(TreeContents
+                .of(state, Map.of(), pulse -> isCompressed ? damages(file, pulse) : List.of(), budget)
+                .withUnverified(1, file.size()), rest);
+    }
+
+    /// Compares the checksum of a compressed file.
+    private static List<Damage> damages(MappedFile file, Runnable pulse) throws IOException {
+        try {
+            InflatedFile.forEachPart(file, Long.MAX_VALUE, (_, _) -> pulse.run());
+            return List.of();
+        } catch (FormatException e) {
+            return List.of(Damage.of("the compressed pickle", file.size(), e));
+        }
     }
 
     /// Storages are in the pickle itself.

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.numpy.ArrayBytes;
 import io.undercroft.mmap.MappedFile;
+import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -16,15 +17,17 @@ final class PickleInput {
     private final ByteReader in;
     private final long start;
     private final @Nullable MappedFile file;
+    private final @Nullable Storage memory;
     private final String name;
     private final ArrayStorages storages;
     private final boolean isNested;
 
-    private PickleInput(ByteReader in, @Nullable MappedFile file, String name, ArrayStorages storages,
-            boolean isNested) {
+    private PickleInput(ByteReader in, @Nullable MappedFile file, @Nullable Storage memory, String name,
+            ArrayStorages storages, boolean isNested) {
         this.in = in;
         this.start = in.position();
         this.file = file;
+        this.memory = memory;
         this.name = name;
         this.storages = storages;
         this.isNested = isNested;
@@ -36,7 +39,7 @@ final class PickleInput {
     /// @param in reads it, from the first byte of the pickle on; other bytes may follow
     /// @param storages makes the storages of arrays
     static PickleInput of(MappedFile file, ByteReader in, ArrayStorages storages) {
-        return new PickleInput(in, file, file.location(), storages, false);
+        return new PickleInput(in, file, null, file.location(), storages, false);
     }
 
     /// {@return a pickle in memory}
@@ -45,16 +48,17 @@ final class PickleInput {
     /// @param name the name of the file, for messages
     /// @param storages makes the storages of arrays
     static PickleInput of(MemorySegment pickle, String name, ArrayStorages storages) {
-        return new PickleInput(new ByteReader(pickle, PickleInput::tooShort), null, name, storages, false);
+        return new PickleInput(new ByteReader(pickle, PickleInput::tooShort), null, null, name, storages, false);
     }
 
     /// {@return a pickle in memory, between other things}
     ///
     /// @param in reads it, from the first byte of the pickle on; other bytes may follow
+    /// @param memory the memory from its start, if it stays as it is; else arrays are copied from it now
     /// @param name the name of the file, for messages
     /// @param storages makes the storages of arrays
-    static PickleInput of(ByteReader in, String name, ArrayStorages storages) {
-        return new PickleInput(in, null, name, storages, false);
+    static PickleInput of(ByteReader in, @Nullable Storage memory, String name, ArrayStorages storages) {
+        return new PickleInput(in, null, memory, name, storages, false);
     }
 
     /// {@return the refusal of a pickle that ends in the middle of something}
@@ -70,7 +74,7 @@ final class PickleInput {
         if (isNested) {
             throw PickleFault.malformed("a pickle is in a pickle that is in another one");
         }
-        return new PickleInput(in, file, name, storages, true);
+        return new PickleInput(in, file, memory, name, storages, true);
     }
 
     /// {@return the bytes}
@@ -118,6 +122,9 @@ final class PickleInput {
         byte[] decoded = run.decoded();
         if (decoded != null) {
             return storages.inMemory(decoded);
+        }
+        if (memory != null) {
+            return storages.inMemory(memory.slice(run.position(), run.length()));
         }
         return file == null
                 ? storages.inMemory(bytes(run.position(), run.length()))

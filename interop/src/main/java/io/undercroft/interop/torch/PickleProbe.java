@@ -37,38 +37,44 @@ final class PickleProbe {
     /// @param file any file
     /// @throws IOException if reading fails
     static boolean matches(MappedFile file) throws IOException {
-        if (file.size() < 2) {
+        return matches(new PickleStream(file, 0, file.size(), ReadBudget.of(file.size())));
+    }
+
+    /// {@return whether a pickle, or one of joblib, starts at the first of these bytes}
+    ///
+    /// @param stream all bytes of a file, or its first ones
+    /// @throws IOException if reading fails
+    static boolean matches(PickleStream stream) throws IOException {
+        ByteReader in = stream.bytes();
+        if (in.end() < 2) {
             return false;
         }
-        byte[] start = ByteReader.bytes(file, 0, 2);
+        byte[] start = in.at(0).bytes(2);
         int version = start[1];
         boolean hasProtocol = Byte.toUnsignedInt(start[0]) == PROTOCOL && version >= OLDEST && version <= NEWEST;
-        if (!hasProtocol && (STARTS.indexOf(start[0]) < 0 || ByteReader.bytes(file, file.size() - 1, 1)[0] != '.')) {
+        if (!hasProtocol && (STARTS.indexOf(start[0]) < 0 || in.at(in.end() - 1).i8() != '.')) {
             return false;
         }
-        return new PickleProbe().follows(file, hasProtocol) || (hasProtocol && isJoblib(file));
+        in.at(0);
+        return new PickleProbe().follows(stream, hasProtocol) || (hasProtocol && isJoblib(in));
     }
 
     /// {@return whether a file that begins with a pickle is one of joblib, which has the elements of arrays between its
     /// opcodes}
-    ///
-    /// @param file the file
-    /// @throws IOException if reading fails
-    static boolean isJoblib(MappedFile file) throws IOException {
-        byte[] start = ByteReader.bytes(file, 0, (int) Math.min(JOBLIB_START, file.size()));
+    private static boolean isJoblib(ByteReader in) throws IOException {
+        byte[] start = in.at(0).bytes(Math.min(JOBLIB_START, in.end()));
         return new String(start, ISO_8859_1).contains(JOBLIB);
     }
 
-    private boolean follows(MappedFile file, boolean hasProtocol) throws IOException {
-        PickleStream stream = new PickleStream(file, 0, file.size(), ReadBudget.of(file.size()));
+    private boolean follows(PickleStream stream, boolean hasProtocol) throws IOException {
         try {
             for (int i = 0; i < MOST; i++) {
                 long at = stream.position();
                 Opcode opcode = stream.skip();
                 if (opcode == Opcode.STOP) {
-                    return depth == 1 && marks.isEmpty() && (hasProtocol || stream.position() == file.size());
+                    return depth == 1 && marks.isEmpty() && (hasProtocol || stream.position() == stream.bytes().end());
                 }
-                if (!hasArguments(opcode) || !isNamed(opcode, file, at, stream.position())) {
+                if (!hasArguments(opcode) || !isNamed(opcode, stream.bytes(), at)) {
                     return false;
                 }
             }
@@ -78,10 +84,10 @@ final class PickleProbe {
         }
     }
 
-    private static boolean isNamed(Opcode opcode, MappedFile file, long at, long end) throws IOException {
+    private static boolean isNamed(Opcode opcode, ByteReader in, long at) throws IOException {
+        long end = in.position();
         return (opcode != Opcode.GLOBAL && opcode != Opcode.INST)
-                || NAMES.matcher(new String(ByteReader.bytes(file, at + 1, (int) (end - at - 1)), ISO_8859_1))
-                        .matches();
+                || NAMES.matcher(new String(in.at(at + 1).bytes(end - at - 1), ISO_8859_1)).matches();
     }
 
     /// {@return whether the stack has what an opcode takes, which is replaced by what it leaves}

@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.spi.ReadBudget;
+import io.undercroft.storage.Storage;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 /// Pickles, numbers and runs of bytes that are one after the other in a part of a file. For use by one thread.
 final class PickleStream {
     private final @Nullable MappedFile file;
+    /// Keeps the memory of the pickles, if arrays may use it later.
+    private final @Nullable Storage memory;
     private final String name;
     private final ReadBudget budget;
     private final ByteReader in;
@@ -21,6 +24,7 @@ final class PickleStream {
     /// @param budget what reading the pickles may cost
     PickleStream(MappedFile file, long start, long end, ReadBudget budget) {
         this.file = file;
+        this.memory = null;
         this.name = file.location();
         this.budget = budget;
         this.in = new ByteReader(file, start, end,
@@ -31,7 +35,19 @@ final class PickleStream {
     /// @param name the name of the file that it is from
     /// @param budget what reading the pickles may cost
     PickleStream(MemorySegment bytes, String name, ReadBudget budget) {
+        this(bytes, null, name, budget);
+    }
+
+    /// @param bytes the part, in memory that stays as it is; arrays are copied from it when they are touched
+    /// @param name the name of the file that it is from
+    /// @param budget what reading the pickles may cost
+    PickleStream(Storage bytes, String name, ReadBudget budget) {
+        this(bytes.segment(), bytes, name, budget);
+    }
+
+    private PickleStream(MemorySegment bytes, @Nullable Storage memory, String name, ReadBudget budget) {
         this.file = null;
+        this.memory = memory;
         this.name = name;
         this.budget = budget;
         this.in = new ByteReader(bytes,
@@ -58,7 +74,9 @@ final class PickleStream {
     /// @throws FormatException if it is malformed, or uses a name that it may not use
     @Nullable
     Object pickle(Unpickler.References references, ForeignNames names, ArrayStorages arrays) throws IOException {
-        PickleInput input = file == null ? PickleInput.of(in, name, arrays) : PickleInput.of(file, in, arrays);
+        PickleInput input = file == null
+                ? PickleInput.of(in, memory, name, arrays)
+                : PickleInput.of(file, in, arrays);
         return new Unpickler(input, references, names, budget).run();
     }
 

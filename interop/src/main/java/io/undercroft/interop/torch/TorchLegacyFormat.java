@@ -3,6 +3,7 @@ package io.undercroft.interop.torch;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.interop.internal.ByteReader;
 import io.undercroft.interop.internal.FormatSettings;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
@@ -13,6 +14,7 @@ import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.ReadBudget;
 import io.undercroft.serializer.spi.Setting;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Stream;
@@ -44,13 +46,13 @@ public final class TorchLegacyFormat implements CheckpointFormat {
 
     @Override
     public boolean matches(MappedFile file) throws IOException {
-        return isSave(file);
+        return isSave(new ByteReader(file, 0, file.size(), PickleInput::tooShort));
     }
 
-    /// {@return whether a file begins with the magic number of PyTorch, which is a pickle itself}
-    static boolean isSave(MappedFile file) throws IOException {
+    /// {@return whether the bytes of a file begin with the magic number of PyTorch, which is a pickle itself}
+    static boolean isSave(ByteReader in) throws IOException {
         for (byte[] start : STARTS) {
-            if (file.startsWith(start)) {
+            if (in.end() >= start.length && Arrays.equals(in.at(0).bytes(start.length), start)) {
                 return true;
             }
         }

@@ -57,7 +57,7 @@ class NumpyPicklesTest {
     Stream<DynamicTest> filesOfNumpyHaveWhatItWrote() throws IOException {
         JsonNode expected = Fixtures.json(FIXTURES.resolve("state.json"));
         List<Path> files = files(FIXTURES);
-        assertThat(files).hasSize(14);
+        assertThat(files).hasSize(16);
         return files.stream().map(file -> DynamicTest.dynamicTest(file.getFileName().toString(),
                 () -> check(file, expected)));
     }

@@ -2,6 +2,7 @@ package io.undercroft.interop.torch;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.undercroft.format.FormatException;
@@ -10,9 +11,13 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart.Kind;
+import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
+import io.undercroft.testsupport.Sameness;
 import io.undercroft.testsupport.Tries;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,6 +28,8 @@ import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import java.util.zip.DeflaterOutputStream;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -160,6 +167,119 @@ class PickleFormatTest {
         String bytes = "\u0080\4\u0095\20\0\0\0\0\0\0\0\u008c\23joblib.numpy_pickle\u0094\u008c\21"
                 + "NumpyArrayWrapper\u0094\u0093\u0094)\u0081\u0094}\u0094b\3\7\7\7";
         assertThat(refusal(file(bytes)).what()).contains("an array of joblib without a dtype");
+    }
+
+    // ---- files that are compressed as a whole ----
+
+    /// What `joblib.dump(…, compress=…)` does to a file.
+    private Path compressed(byte[] bytes, boolean isGzip) throws IOException {
+        Path path = folder.resolve(isGzip ? "some.gz" : "some.z");
+        try (OutputStream file = Files.newOutputStream(path);
+                OutputStream out = isGzip ? new GZIPOutputStream(file) : new DeflaterOutputStream(file)) {
+            out.write(bytes);
+        }
+        return path;
+    }
+
+    @Test
+    void compressedPicklesOpenAsTheirContent() throws IOException {
+        for (String bytes : SAME) {
+            for (boolean isGzip : new boolean[]{false, true}) {
+                Path file = compressed(bytes.getBytes(ISO_8859_1), isGzip);
+                try (Checkpoint c = Checkpoint.open(file)) {
+                    assertThat(c.format()).isEqualTo("pickle");
+                    assertThat(((Map<?, ?>) c.state()).get("a")).isEqualTo(Arrays.asList(1L, 2.5, null, true));
+                    assertThat(c.verify().damages()).isEmpty();
+                }
+            }
+        }
+        Path file = compressed((SAME.getLast() + "more").getBytes(ISO_8859_1), true);
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.unread()).extracting(UnreadPart::what)
+                    .containsExactly("what is behind the first pickle, inflated");
+        }
+    }
+
+    @Test
+    void arraysOfACompressedPickleAreReadWhenTheyAreTouched() throws IOException {
+        Path plain = Path.of("..", "test-support", "fixtures", "numpy", "pickles", "state.joblib");
+        Path file = compressed(Files.readAllBytes(plain), true);
+        try (Checkpoint c = Checkpoint.open(file); Checkpoint expected = Checkpoint.open(plain)) {
+            assertThat(c.names()).containsExactlyElementsOf(expected.names());
+            String name = c.names().getFirst();
+            assertThat(c.tensor(name).storage().isMaterialized()).isFalse();
+            Sameness.check(expected.state(), c.state(), Symbol.class::isInstance);
+        }
+        String name;
+        try (Checkpoint expected = Checkpoint.open(plain)) {
+            name = expected.names().getLast();
+        }
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().only(name).inMemory());
+                Checkpoint expected = Checkpoint.open(plain)) {
+            assertThat(c.names()).containsExactly(name);
+            assertThat(c.tensor(name).contentEquals(expected.tensor(name))).isTrue();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aCompressedPickleThatIsDamagedIsRefused(boolean isGzip) throws IOException {
+        Path file = compressed(SAME.getLast().getBytes(ISO_8859_1), isGzip);
+        byte[] whole = Files.readAllBytes(file);
+        OpenOptions named = OpenOptions.defaults().format("pickle");
+        for (int length = whole.length - 1; length > whole.length / 2; length--) {
+            Files.write(file, Arrays.copyOf(whole, length));
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file, named).close())
+                    .withMessageContaining("PICKLE-COMPRESSED");
+        }
+        // Only the checksum says so.
+        whole[whole.length - (isGzip ? 6 : 1)] ^= 1;
+        Files.write(file, whole);
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(file, named).close())
+                .withMessageContaining("PICKLE-COMPRESSED");
+    }
+
+    @Test
+    void aCompressedPickleThatInflatesOutOfProportionIsRefused() throws IOException {
+        Path path = folder.resolve("bomb.z");
+        try (OutputStream out = new DeflaterOutputStream(Files.newOutputStream(path))) {
+            out.write("\u0080\4B".getBytes(ISO_8859_1));
+            out.write(new byte[]{0, 0, 0, 0x10});
+            byte[] zeros = new byte[1 << 20];
+            for (int i = 0; i < 256; i++) {
+                out.write(zeros);
+            }
+            out.write('.');
+        }
+        assertThat(Files.size(path)).isLessThan(1 << 19);
+        FormatException refusal = catchThrowableOfType(FormatException.class,
+                () -> Checkpoint.open(path, OpenOptions.defaults().format("pickle")).close());
+        assertThat(refusal.code()).isEqualTo("COST-MEMORY");
+    }
+
+    @Test
+    void otherFilesThatAreCompressedAreNamed() throws IOException {
+        for (String name : List.of("single_f32.pt", "single_f32.legacy.pt")) {
+            for (boolean isGzip : new boolean[]{false, true}) {
+                Path file = compressed(Files.readAllBytes(Fixtures.PYTORCH.resolve(name)), isGzip);
+                assertThat(refusal(file)).hasMessageContainingAll("FORMAT-UNKNOWN", isGzip ? "gunzip" : "zlib");
+            }
+        }
+        assertThat(refusal(file("x\u009c is no compressed text, nor are these bytes a pickle")).code())
+                .isEqualTo("FORMAT-UNKNOWN");
+    }
+
+    @TestFactory
+    Stream<DynamicTest> filesThatJoblibCompressesOtherwiseAreRefusedByName() throws IOException {
+        RealPython python = RealPython.with("joblib");
+        python.run("""
+                import joblib
+                for method in ('bz2', 'lzma', 'xz'):
+                    joblib.dump({'a': list(range(1000))}, f'{sys.argv[1]}/{method}', compress=(method, 3))
+                """, folder);
+        return Stream.of("bz2", "lzma", "xz").map(name -> python.test(name,
+                _ -> assertThat(refusal(folder.resolve(name))).hasMessageContainingAll("compressed by", name,
+                        "joblib.load and joblib.dump without compress")));
     }
 
     // ---- the real library ----

@@ -175,7 +175,9 @@ def write(folder, name, value):
         with open(f"{folder}/{name}.python2.{protocol}.pkl", "rb") as out:
             again = pickle.load(out, encoding="latin1")
             assert np.array_equal(again["subclass"], value["subclass"])
-    joblib.dump(value, f"{folder}/{name}.joblib")
+    for method in (None, "zlib", "gzip"):
+        suffix = f".{method}" if method else ""
+        joblib.dump(value, f"{folder}/{name}{suffix}.joblib", compress=(method, 3) if method else 0)
     np.save(f"{folder}/{name}.npy", value["objects"], allow_pickle=True)
     for save, kind in ((np.savez, "stored"), (np.savez_compressed, "deflated")):
         save(f"{folder}/{name}.{kind}.npz", allow_pickle=True, plain=np.arange(3.0),

@@ -24,6 +24,7 @@ record Lookalike(Pattern pattern, String what, String remedy) {
     private static final int LOOKED_AT = 1 << 15;
     private static final String DOWNLOAD = "Look at it in a browser: it may say why; then download the file again";
     private static final String SAVE_ARRAYS = ", and save its arrays with numpy.savez or as safetensors";
+    private static final String OR_JOBLIB = ", or joblib.load and joblib.dump without compress";
     private static final String OLD_GGML = "Convert it to GGUF with the scripts of llama.cpp or whisper.cpp";
 
     private static Lookalike of(String pattern, String what, String remedy) {
@@ -41,11 +42,11 @@ record Lookalike(Pattern pattern, String what, String remedy) {
                         "Fetch the file with git lfs pull"),
                 of("\\s*(<!doctype html|<html)", "an HTML page", DOWNLOAD),
                 compressed("\\x1f\\x8b", "gzip", "gunzip"),
-                compressed("BZh", "bzip2", "bunzip2"),
-                compressed("\\xfd7zXZ\\x00", "xz", "unxz"),
-                compressed("]\\x00\\x00", "lzma", "unlzma, or joblib.load and joblib.dump"),
+                compressed("BZh", "bzip2", "bunzip2" + OR_JOBLIB),
+                compressed("\\xfd7zXZ\\x00", "xz", "unxz" + OR_JOBLIB),
+                compressed("]\\x00\\x00", "lzma", "unlzma" + OR_JOBLIB),
                 compressed("\\x28\\xb5\\x2f\\xfd", "zstd", "unzstd"),
-                compressed("\\x04\"M\\x18", "lz4", "unlz4"),
+                compressed("\\x04\"M\\x18", "lz4", "unlz4" + OR_JOBLIB),
                 compressed("7z\\xbc\\xaf\\x27\\x1c", "7-Zip", "7z x"),
                 compressed("ZF0x", "joblib before 0.10", "joblib.load and joblib.dump of a newer joblib"),
                 of("(.{512})?\\x89HDF\\r\\n\\x1a\\n", "a file of HDF5, in which Keras and others keep models",
@@ -72,7 +73,7 @@ record Lookalike(Pattern pattern, String what, String remedy) {
                 of("MATLAB 5\\.0 MAT-file", "a file of MATLAB", "Read it with scipy.io.loadmat" + SAVE_ARRAYS),
                 // A text may start with the two bytes too, but has no such characters.
                 compressed("(?-i:x)[\\x01\\x5e\\x9c\\xda].{0,253}[\\x00-\\x08\\x0e-\\x1f]", "zlib",
-                        "zlib.decompress of Python, or joblib.load and joblib.dump"));
+                        "zlib.decompress of Python"));
     }
 
     /// {@return the remedy for a file that no format recognises, if it is one of these}
