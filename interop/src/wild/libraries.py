@@ -336,6 +336,14 @@ def is_onnx(path):
         return False
 
 
+def read_dcp(path):
+    """What PyTorch makes of the directory of an index."""
+    from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
+
+    dcp_to_torch_save(os.path.dirname(path), "whole.pt")
+    return read_torch("whole.pt")
+
+
 def read_torch7(path):
     import torchfile
 
@@ -362,7 +370,7 @@ def unknown(_):
 
 READERS = {"torch zip": read_torch, "torch stream": read_torch, "torch tar": read_torch, "TorchScript": read_script,
            "npy": read_numpy, "npz": read_numpy, "safetensors": read_safetensors, "gguf": read_gguf,
-           "onnx": read_onnx,
+           "onnx": read_onnx, "torch dcp": read_dcp,
            "Torch7": read_torch7, "joblib": read_joblib, "pickle": read_pickle}
 
 
@@ -373,6 +381,10 @@ def kind_of(path):
         return "npy"
     if head.startswith(b"GGUF"):
         return "gguf"
+    if b"torch.distributed.checkpoint.metadata" in head[:128]:
+        return "torch dcp"
+    if path.endswith(".distcp"):
+        return "torch dcp shard"            # Read with its index.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= os.path.getsize(path):
         return "safetensors"
     if zipfile.is_zipfile(path) and b"PK" in head[:2]:

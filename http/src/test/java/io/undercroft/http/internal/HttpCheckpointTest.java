@@ -284,7 +284,7 @@ class HttpCheckpointTest {
             }
             assertThat(server.seen.size() - requests).isBetween(0, shards);
             // The ends of a shard are fetched when it is opened.
-            assertThat(server.bytes.get() - opening).isLessThan(shards * 32L << 10);
+            assertThat(server.bytes.get() - opening).isLessThan(shards * (32L << 10));
             assertThat(remote.tensor("grid").storage().isMaterialized()).isFalse();
         }
     }
