@@ -1,5 +1,5 @@
 import io.undercroft.cli.Croft;
-import io.undercroft.cli.internal.Output;
+import io.undercroft.cli.internal.TextOutput;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -18,7 +18,7 @@ final class Commands {
 
     public static void main(String[] none) throws IOException, ReflectiveOperationException {
         // The public method ends the process.
-        Method execute = Croft.class.getDeclaredMethod("execute", Output.class, PrintWriter.class, String[].class);
+        Method execute = Croft.class.getDeclaredMethod("execute", TextOutput.class, PrintWriter.class, String[].class);
         execute.setAccessible(true);
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         PrintWriter answers = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
@@ -26,7 +26,7 @@ final class Commands {
             String[] words = line.split("\t", -1);
             StringWriter messages = new StringWriter();
             Object code;
-            try (Output out = new Output(Files.newOutputStream(Path.of(words[0])))) {
+            try (TextOutput out = new TextOutput(Files.newOutputStream(Path.of(words[0])))) {
                 String[] arguments = Arrays.copyOfRange(words, 1, words.length);
                 code = execute.invoke(null, out, new PrintWriter(messages), arguments);
             }

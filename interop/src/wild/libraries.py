@@ -30,6 +30,7 @@ import gguf
 import numpy as np
 import safetensors
 import torch
+from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 
 MEMORY = 12 << 30
 NOBODY = 65534
@@ -338,8 +339,6 @@ def is_onnx(path):
 
 def read_dcp(path):
     """What PyTorch makes of the directory of an index."""
-    from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
-
     dcp_to_torch_save(os.path.dirname(path), "whole.pt")
     return read_torch("whole.pt")
 

@@ -246,11 +246,14 @@ def main():
         libraries = Libraries(asked.seconds, folder)
         report = csv.DictWriter((asked.report or folder / "report").open("w"), COLUMNS, delimiter="\t")
         report.writeheader()
-        for file in sorted(each for each in asked.folder.iterdir() if fnmatch.fnmatch(each.name, asked.only)):
-            project, path = projects.get(file.stem) or projects.get(digest(file)) or ("", file.name)
-            line = dict.fromkeys(COLUMNS, "") | {"file": file.name, "bytes": file.stat().st_size, "project": project,
+        for each in sorted(each for each in asked.folder.iterdir() if fnmatch.fnmatch(each.name, asked.only)):
+            file = each / ".metadata" if each.is_dir() else each
+            if not file.exists():       # Only distributed checkpoints are directories.
+                continue
+            project, path = projects.get(each.stem) or projects.get(digest(file)) or ("", each.name)
+            line = dict.fromkeys(COLUMNS, "") | {"file": each.name, "bytes": file.stat().st_size, "project": project,
                                                  "path": path}
-            line |= compare(croft, libraries, folder, file.absolute(), known.get(file.name))
+            line |= compare(croft, libraries, folder, file.absolute(), known.get(each.name))
             report.writerow(line)
             lines.append(line)
             for made in [*folder.glob("kept.*"), *folder.glob("back.*")]:
