@@ -336,7 +336,11 @@ public final class CrashesProof {
                 Files.move(shard, scratch.file(shard.getFileName().toString().replace("__0_", "__1_")));
             }
         }
-        Checkpoint.open(index).close();
+        try (Checkpoint renamed = Checkpoint.open(index)) {
+            if (!renamed.format().equals(DISTRIBUTED) || renamed.files().size() < 3) {
+                throw new IllegalStateException("no distributed checkpoint of several shards: " + renamed.files());
+            }
+        }
     }
 
     private void checkSet(Path index, Function<Path, byte @Nullable []> left, Map<Path, byte[]> old,

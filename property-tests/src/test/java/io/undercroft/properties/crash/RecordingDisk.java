@@ -155,7 +155,8 @@ final class RecordingDisk implements Disk {
 
     /// Saves a state as a new file, whose format is that of its name.
     void save(Path file, Object state, SaveOptions options) throws IOException {
-        Save.prepare(FileTarget.of(file, this), Formats.forWriting(file, null), state, options, null).run();
+        Save.prepare(FileTarget.of(file, this), Formats.forWriting(file, options.format().orElse(null)), state,
+                options, null).run();
     }
 
     /// Saves a state as the next snapshot of a file.
