@@ -60,6 +60,22 @@ class ExtractTest {
         assertThat(Invocation.of("extract", out, "", "--rows", ":1").code()).isZero();
     }
 
+    @ParameterizedTest
+    @CsvSource({"all-types.onnx, float", "all-types.onnx, float_raw", "external.onnx, a"})
+    void anInitializerOfOnnxAndItsRowsAreExtractedWhereverItsBytesAre(String name, String initializer)
+            throws IOException {
+        Path model = Invocation.FIXTURES.resolve("onnx").resolve(name);
+        Tensor expected = Tensor.arange(DType.FLOAT32, 6).view(2, 3);
+        assertThat(Invocation.of("extract", model, initializer).out()).isEqualTo(expected + "\n");
+        assertThat(Invocation.of("extract", model, initializer, "--rows", "1:").out())
+                .isEqualTo(expected.narrow(0, 1, 1) + "\n");
+        Path out = folder.resolve("out.npy");
+        assertThat(Invocation.of("extract", model, initializer, "--rows", ":1", "-o", out).code()).isZero();
+        try (Checkpoint npy = Checkpoint.open(out)) {
+            assertThat(npy.tensor("").contentEquals(expected.narrow(0, 0, 1))).isTrue();
+        }
+    }
+
     @Test
     void viewsAreWrittenInTheirOwnOrder() throws IOException {
         for (String name : new String[]{"T", "col2", "step2", "slice_off"}) {
