@@ -164,8 +164,10 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
     private static TensorInfo info(String name, int code, long[] sizes, long offset, long position) {
         TensorType type = TensorType.of(code);
         if (type != null && type.block() > 1) {
-            if (sizes.length == 0 || sizes[sizes.length - 1] % type.block() != 0) {
-                throw broken(name, "has rows that are no whole blocks of " + type.block(), position);
+            long row = sizes.length == 0 ? 1 : sizes[sizes.length - 1];
+            if (row % type.block() != 0) {
+                throw broken(name, "has rows of " + row + ", no whole blocks of " + type.block() + " numbers",
+                        position);
             }
             sizes[sizes.length - 1] /= type.block();
         }

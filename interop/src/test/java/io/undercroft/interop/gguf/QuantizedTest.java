@@ -3,6 +3,7 @@ package io.undercroft.interop.gguf;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.interop.RealPython;
@@ -13,9 +14,12 @@ import io.undercroft.serializer.SaveReport.Kind;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -156,6 +160,59 @@ class QuantizedTest {
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(cut))
                     .withMessageContaining("reaches out of the file")
                     .satisfies(e -> assertThat(e.code()).isEqualTo("GGUF-TENSOR"));
+        }
+    }
+
+    @Test
+    void rowsThatAreNoWholeBlocksAreRefused() throws IOException {
+        Path file = folder.resolve("rows.gguf");
+        for (String name : digests().keySet()) {
+            int size = DType.blocks(name).blockSize();
+            for (long row : new long[]{1, size - 1, size / 2, 512 - 1, Long.MAX_VALUE}) {
+                ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(QUANTIZED)).order(ByteOrder.LITTLE_ENDIAN);
+                bytes.putLong(rowOf(name, bytes), row);
+                Files.write(file, bytes.array());
+                assertThatExceptionOfType(FormatException.class).as(name).isThrownBy(() -> Checkpoint.open(file))
+                        .withMessageContainingAll(file.toString(), "'" + name + "'", "rows of " + row,
+                                "blocks of " + size)
+                        .satisfies(e -> assertThat(e.code()).isEqualTo("GGUF-TENSOR"))
+                        .satisfies(e -> assertThat(e.remedy().toString()).isNotBlank())
+                        .satisfies(e -> assertThat(e.offset()).isPositive());
+            }
+        }
+    }
+
+    /// Returns where a file has the size of the rows of a tensor: after its name and the number of dimensions.
+    private static int rowOf(String name, ByteBuffer bytes) {
+        byte[] text = name.getBytes(UTF_8);
+        for (int at = 0; at < bytes.limit() - 64; at++) {
+            int end = at + Long.BYTES + text.length;
+            if (bytes.getLong(at) == text.length && bytes.getInt(end) == 2
+                    && bytes.slice(at + Long.BYTES, text.length).equals(ByteBuffer.wrap(text))) {
+                return end + Integer.BYTES;
+            }
+        }
+        throw new AssertionError(name);
+    }
+
+    @Test
+    void noViewAndNoTargetHasPartOfABlock() throws IOException {
+        try (Checkpoint c = Checkpoint.open(QUANTIZED)) {
+            for (String name : c.names()) {
+                Tensor blocks = c.tensor(name);
+                long count = blocks.size(1);
+                for (long length : new long[]{count + 1, 512 + count}) {
+                    assertThatExceptionOfType(IndexOutOfBoundsException.class).as(name)
+                            .isThrownBy(() -> blocks.narrow(1, 0, length));
+                }
+                Tensor target = Tensor.zeros(DType.FLOAT32, 4, 511);
+                assertThatIllegalArgumentException().as(name).isThrownBy(() -> target.copyFrom(blocks))
+                        .withMessageContainingAll("[4, 512]", "[4, 511]");
+                Storage cut = Storage.allocate(blocks.nbytes() - 1);
+                assertThatExceptionOfType(RuntimeException.class).as(name)
+                        .isThrownBy(() -> Tensor.of(cut, blocks.dtype(), 0, blocks.shape()))
+                        .isInstanceOfAny(IndexOutOfBoundsException.class, IllegalArgumentException.class);
+            }
         }
     }
 

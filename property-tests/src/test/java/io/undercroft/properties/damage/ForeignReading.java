@@ -12,6 +12,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.Verification;
+import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -33,6 +34,8 @@ public final class ForeignReading {
     private static final long INFLATED = 1100;
     /// More elements are not copied: a few bytes may stand for any number of elements.
     private static final long COPIED = 1 << 22;
+    /// More numbers are not converted, which takes operations for each.
+    private static final long CONVERTED = 1 << 18;
     private static final int PAGE = 4096;
 
     private ForeignReading() {}
@@ -146,10 +149,12 @@ public final class ForeignReading {
             assertThat(checkpoint.metadata()).doesNotContainKey(null);
             checkSizes(checkpoint.storages(), Files.size(path));
             long copied = 0;
+            long converted = 0;
             for (String name : checkpoint.names()) {
                 Tensor tensor = checkpoint.tensor(name);
                 assertThat(TensorSpec.of(tensor).shape()).isEqualTo(tensor.shape());
                 copied += read(tensor, COPIED - copied);
+                converted += convert(tensor, CONVERTED - converted);
             }
             checkpoint.storages().forEach(ForeignReading::read);
             for (Report report : Report.values()) {
@@ -192,6 +197,23 @@ public final class ForeignReading {
             assertThat(tensor.copy().numel()).isEqualTo(tensor.numel());
         }
         return readable ? tensor.numel() : 0;
+    }
+
+    /// Converts the elements of a tensor to floats if they are numbers, which reads each of them, and blocks of them.
+    ///
+    /// @return how many numbers there are, if they were converted
+    private static long convert(Tensor tensor, long space) {
+        DType dtype = tensor.dtype();
+        boolean numbers = dtype.kind() != DType.Kind.BITS || dtype.blockSize() > 1;
+        if (!numbers || tensor.device().isMeta() || tensor.numel() > space / dtype.blockSize()) {
+            return 0;
+        }
+        long numel = tensor.numel() * dtype.blockSize();
+        assertThat(tensor.to(DType.FLOAT32).numel()).isEqualTo(numel);
+        if (dtype.blockSize() > 1) {
+            assertThat(tensor.to(DType.BFLOAT16).shape()).isEqualTo(tensor.shapeAs(DType.BFLOAT16));
+        }
+        return numel;
     }
 
     private static void read(Storage storage) {
