@@ -76,7 +76,7 @@ final class DistributedDraft implements Draft {
         entries.add(root, List.of(), "");
         boolean writesObjects = TorchSettings.writesObjects(options);
         // A value may be in several places.
-        Map<@Nullable Object, Long> sizes = new IdentityHashMap<>();
+        IdentityHashMap<@Nullable Object, Long> sizes = new IdentityHashMap<>();
         for (Entry entry : entries.byName.values()) {
             if (!sizes.containsKey(entry.value)) {
                 sizes.put(entry.value, entry.archive(writesObjects).nbytes());
@@ -84,12 +84,12 @@ final class DistributedDraft implements Draft {
         }
         List<Tuple> ranges = new ArrayList<>();
         for (List<Entry> some : ShardSplit.of(entries.byName.values().stream().map(List::of).toList(),
-                group -> sizes.get(group.getFirst().value), ShardSplit.limit(options, SHARD))) {
+                group -> Objects.requireNonNull(sizes.get(group.getFirst().value)), ShardSplit.limit(options, SHARD))) {
             String name = "__0_" + shards.size() + ".distcp";
             long end = 0;
             for (Entry entry : some) {
                 long start = Math.ceilDiv(end, Storage.ALIGNMENT) * Storage.ALIGNMENT;
-                end = Math.addExact(start, sizes.get(entry.value));
+                end = Math.addExact(start, Objects.requireNonNull(sizes.get(entry.value)));
                 ranges.add(entry.range(name, start, end - start));
             }
             shards.put(name, new Shard(some, end, writesObjects));
@@ -121,8 +121,8 @@ final class DistributedDraft implements Draft {
             return tensors;
         }
 
-        /// A tensor is on a storage of its own, which has its elements in their order. The pickle needs only the size of
-        /// that: the elements are taken from the tensor when they are written.
+        /// A tensor is on a storage of its own, which has its elements in their order. The pickle needs only the size
+        /// of that: the elements are taken from the tensor when they are written.
         TorchArchive archive(boolean writesObjects) {
             Tensor tensor = tensor();
             try {
@@ -188,7 +188,7 @@ final class DistributedDraft implements Draft {
         /// What is in values, with its attributes.
         private final Set<Object> kept = Collections.newSetFromMap(new IdentityHashMap<>());
         private final Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-        private final Map<List<?>, Boolean> divided = new IdentityHashMap<>();
+        private final IdentityHashMap<List<?>, Boolean> divided = new IdentityHashMap<>();
         private final SequencedSet<String> keysOfOtherTypes = new LinkedHashSet<>();
         private long again;
 
@@ -239,7 +239,7 @@ final class DistributedDraft implements Draft {
         private String text(@Nullable Object key, String place) {
             String text = switch (key) {
                 case String same -> same;
-                case Long _,Integer _,Short _,Byte _,BigInteger _ -> key.toString();
+                case Long _,Integer _,Short _,Byte _,BigInteger _ -> String.valueOf(key);
                 case Boolean truth -> truth ? "True" : "False";
                 case null, default -> throw refused(place, "the key " + key + " is neither text nor a whole number");
             };

@@ -106,7 +106,8 @@ final class TorchArchive implements Draft {
         return keeps(value, attribute);
     }
 
-    /// {@return whether an attribute of a value is there again} A dict, a bytearray and a frozenset of Python have none.
+    /// {@return whether an attribute of a value is there again} A dict, a bytearray and a frozenset of Python have
+    /// none.
     static boolean keeps(Object value, String attribute) {
         return switch (value) {
             case TypedMap map when PythonObjects.is(map) -> InertObject.ATTRIBUTES.contains(attribute);

@@ -58,8 +58,8 @@ import org.jspecify.annotations.Nullable;
 /// must be the one that the index has; the others are checked when they are touched, and by [Contents#verify]. The
 /// index has no checksum.
 ///
-/// **Writing.** `torch.distributed.checkpoint.load` reads what is written in any number of processes and any layout, and
-/// `format_utils.dcp_to_torch_save` converts it. Each tensor is one chunk. Names are those that PyTorch gives, for
+/// **Writing.** `torch.distributed.checkpoint.load` reads what is written in any number of processes and any layout,
+/// and `format_utils.dcp_to_torch_save` converts it. Each tensor is one chunk. Names are those that PyTorch gives, for
 /// instance `model.fc1.weight`: keys become text. Tensors that share a storage are written separately. A shard is no
 /// larger than the setting `torch-dcp.shard`, unless one tensor is. The index is `.metadata`, the name that PyTorch
 /// looks for.

@@ -208,7 +208,8 @@ public final class Formats {
         return format;
     }
 
-    /// {@return the file to write: of a directory, the one in it that the named format [has][CheckpointFormat#indexName]}
+    /// {@return the file to write: for a directory, the one in it that the named format
+    /// [has][CheckpointFormat#indexName]}
     ///
     /// @param path the path that was given
     /// @param name the name of a format, or null

@@ -47,7 +47,7 @@ final class Losses {
         Set<Capability> can = format.capabilities();
         StateIndex index = state.names();
         List<Loss> losses = new ArrayList<>(state.leftOut());
-        Map<Tensor, SharedStorage> shared = new IdentityHashMap<>();
+        IdentityHashMap<Tensor, SharedStorage> shared = new IdentityHashMap<>();
         SequencedMap<String, Tensor> names = names(draft, index);
         if (!can.contains(Capability.SHARING)) {
             draft.sharedStorages().forEach(storage -> storage.tensors().forEach(each -> shared.put(each, storage)));
@@ -107,7 +107,8 @@ final class Losses {
     }
 
     /// Files of tensors for themselves contain elements, and not storages.
-    private static void addUnreached(StateIndex index, Map<Tensor, SharedStorage> shared, List<Loss> losses) {
+    private static void addUnreached(StateIndex index, IdentityHashMap<Tensor, SharedStorage> shared,
+            List<Loss> losses) {
         Set<Storage> whole = new HashSet<>();
         shared.forEach((tensor, there) -> {
             if (there.nbytes() == tensor.storage().nbytes()) {
@@ -132,7 +133,7 @@ final class Losses {
 
     /// Returns the names of tensors that share bytes with others now, and not when the file is read.
     private static List<String> sharing(SequencedMap<String, Tensor> names,
-            Map<Tensor, SharedStorage> shared) {
+            IdentityHashMap<Tensor, SharedStorage> shared) {
         Map<Storage, Set<Object>> written = written(names, shared);
         return names.entrySet().stream()
                 .filter(entry -> entry.getValue().numel() > 0)
@@ -142,7 +143,7 @@ final class Losses {
 
     /// Returns what each storage is written as: storages that several tensors use, and names of other tensors.
     private static Map<Storage, Set<Object>> written(SequencedMap<String, Tensor> names,
-            Map<Tensor, SharedStorage> shared) {
+            IdentityHashMap<Tensor, SharedStorage> shared) {
         Map<Storage, Set<Object>> written = new HashMap<>();
         names.forEach((name, tensor) -> {
             SharedStorage there = shared.get(tensor);
