@@ -231,20 +231,22 @@ public final class ZipWriter implements AutoCloseable {
     /// @param dialect the dialect of the headers
     /// @param names the names of the records
     /// @param sizes their sizes
+    /// @throws ArithmeticException if it would have more than 2^63-1 bytes
     public static long nbytes(Dialect dialect, List<String> names, List<Long> sizes) {
         List<Written> records = new ArrayList<>();
         long position = 0;
         for (int i = 0; i < names.size(); i++) {
             Written record = new Written(names.get(i), position, sizes.get(i), sizes.get(i), 0);
-            position += dialect.localHeader(record, false).capacity() + record.size
-                    + dialect.descriptor(record, record).capacity();
+            position = Math.addExact(position, record.size);
+            position = Math.addExact(position,
+                    dialect.localHeader(record, false).capacity() + dialect.descriptor(record, record).capacity());
             records.add(record);
         }
         long directory = position;
         for (Written record : records) {
-            position += dialect.entry(record, false).capacity();
+            position = Math.addExact(position, dialect.entry(record, false).capacity());
         }
-        return position + dialect.end(directory, position, names.size()).capacity();
+        return Math.addExact(position, dialect.end(directory, position, names.size()).capacity());
     }
 
     private static byte[] field(boolean isThere, long... values) {

@@ -17,6 +17,7 @@ import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
@@ -102,6 +103,18 @@ class DistributedDraftTest {
         try (InputStream script = Objects
                 .requireNonNull(DistributedDraftTest.class.getResourceAsStream("loading.py"))) {
             assertThat(python.run(new String(script.readAllBytes(), UTF_8), folder)).endsWith("loaded\n");
+        }
+    }
+
+    @Test
+    void anElementThatIsRepeatedBeyondAnyFileIsRefused() {
+        Storage one = Storage.allocate(1);
+        for (long count : new long[]{1L << 50, Long.MAX_VALUE - 1, Long.MAX_VALUE}) {
+            Tensor repeated = Tensor.of(one, DType.UINT8, 0, Shape.of(count), 0);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Checkpoint.save(there, Map.of("w", repeated, "v", repeated), OPTIONS))
+                    .withMessageContaining("the state would become");
+            assertThat(there).isEmptyDirectory();
         }
     }
 
