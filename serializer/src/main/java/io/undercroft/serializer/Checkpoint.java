@@ -1042,6 +1042,7 @@ public final class Checkpoint implements AutoCloseable {
     ///     the other exceptions
     public Tensor slice(String name, long[] offset, Shape shape) {
         Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(shape, "shape");
         long[] first = offset.clone();
         return part(name, tensor -> {
             if (first.length != tensor.dim() || shape.rank() != tensor.dim()

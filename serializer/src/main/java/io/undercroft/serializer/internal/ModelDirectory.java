@@ -53,10 +53,10 @@ public final class ModelDirectory {
         }
         if (candidates.size() > 1 && candidates.stream().allMatch(file -> PARTS.matcher(plain(file)).matches())) {
             throw new FileSystemException(path.toString(), null,
-                    "it is a checkpoint of HuggingFaceStorageWriter that is"
-                            + " not consolidated: each file has parts of tensors, and none says how large the tensors are. Save"
-                            + " it with enable_consolidation=True, or consolidate it with consolidate_safetensors_files of"
-                            + " torch.distributed.checkpoint");
+                    "it is a checkpoint of HuggingFaceStorageWriter that is not consolidated: each file has parts of "
+                            + "tensors, and none says how large the tensors are. Save it with "
+                            + "enable_consolidation=True, or consolidate it with consolidate_safetensors_files of "
+                            + "torch.distributed.checkpoint");
         }
         if (candidates.size() != 1) {
             throw new FileSystemException(path.toString(), null, candidates.isEmpty()
