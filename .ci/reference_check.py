@@ -6,7 +6,7 @@ Converts PyTorch files of test-support/fixtures/ to .croft, verifies each with b
 storage as both see it: dtype, shape, stride, which storage, SHA-256 of the elements. Does the same for the golden
 files.
 
-    .ci/reference_check.py        # with a Python that has NumPy, and a JDK 25 on the machine
+    .ci/reference_check.py        # with a Python that has NumPy and zstandard, and a JDK 25 on the machine
 """
 import hashlib
 import json

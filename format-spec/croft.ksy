@@ -218,6 +218,9 @@ types:
       free_ranges:
         pos: 32
         type: section("FREE")
+      codings:
+        pos: 32
+        type: section("CODE")
       block_sums:
         pos: 32
         type: section("ISUM")
@@ -303,6 +306,7 @@ types:
             '"DTYP"': dtype
             '"BASE"': base_file
             '"FREE"': free_range
+            '"CODE"': coding
             '"ISUM"': checksum
         repeat: expr
         repeat-expr: entry.count
@@ -344,7 +348,8 @@ types:
         io: _root._io
         pos: file_offset
         size: extent_length
-        if: base == 0 and extent_kind != extent_kind::zero
+        if: base == 0 and extent_kind != extent_kind::zero and extent_kind != extent_kind::coded
+        doc: The bytes as they are. Those of a coded extent are in its record of CODE.
 
   storage:
     doc-ref: SPEC.md, section 7.4
@@ -502,8 +507,46 @@ types:
       - id: free_length
         type: u8
 
+  coding:
+    doc-ref: SPEC.md, sections 7.12 and 11.5
+    seq:
+      - id: coded_extent
+        type: u4
+      - id: codec
+        type: u1
+        enum: codec
+      - id: width
+        type: u1
+      - id: reference_base
+        type: u2
+      - id: coded_length
+        type: u8
+      - id: reference_offset
+        type: u8
+      - id: coded_crc32c
+        type: u4
+      - id: reserved
+        size: 4
+    instances:
+      extent:
+        value: _parent.index.extents.records[coded_extent].as<extent>
+      coded_bytes:
+        io: _root._io
+        pos: extent.file_offset
+        size: coded_length
+        if: extent.base == 0
+        doc: A Zstandard frame, which a skippable frame may follow.
+      reference_file:
+        value: _parent.index.bases.records[reference_base - 1].as<base_file>
+        if: reference_base != 0
+      reference_bytes:
+        io: _root._io
+        pos: reference_offset
+        size: extent.extent_length
+        if: codec == codec::difference and reference_base == 0
+
   checksum:
-    doc-ref: SPEC.md, section 7.12
+    doc-ref: SPEC.md, section 7.13
     seq:
       - id: crc32c
         type: u4
@@ -648,7 +691,9 @@ enums:
     1: zero
     2: foreign
     3: coded
-    4: delta
+  codec:
+    1: planes
+    2: difference
   base_kind:
     0: croft
     1: foreign

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""An independent reader of .croft files, written from format-spec/SPEC.md alone. Needs Python 3.11 and NumPy.
+"""An independent reader of .croft files, written from format-spec/SPEC.md alone. Needs Python 3.11 and NumPy, and the
+package zstandard for extents that are coded.
 
     python format-spec/reference/croft.py verify|list|dump FILE [--root DIRECTORY]
 
@@ -13,7 +14,9 @@ import argparse, builtins, pathlib, struct, sys, uuid
 import numpy as np
 
 from checksums import crc32c, xxh3
-from index import BIG, CROFT, DATA, FOREIGN, MAX_TEXT, PAGE, Index, check_path, in_slots
+from coded import decode
+from index import (ADOPTED, BIG, CODED, CROFT, DATA, DIFFERENCE, FOREIGN, MAX_TEXT, PAGE, ZERO, Index, check_path,
+                   in_slots)
 from slices import read_slices
 from state import RULES, CroftError, need
 
@@ -168,18 +171,19 @@ class File:
             one = (len(extents) and all(extents["kind"] == extents["kind"][0])
                    and len(set(extents["base"].tolist())) == 1 and not extents["flags"].any())
             steps, lengths = np.diff(extents["offset"].astype(np.int64)), extents["length"][:-1].astype(np.int64)
-            if one and extents["kind"][0] != 1 and (steps == lengths).all():
+            if one and extents["kind"][0] not in (ZERO, CODED) and (steps == lengths).all():
                 data, at = self._base(int(extents["base"][0])), int(extents["offset"][0])
                 self.made[number] = data[at:at + nbytes]
             else:
                 made, at = np.zeros(nbytes, np.uint8), 0  # zeros take no memory until they are written to
-                for kind, _, base, _, offset, length, _ in extents.tolist():
-                    if kind != 1:
-                        made[at:at + length] = self._base(base)[offset:offset + length]
+                for run, length in zip(self.index.places_of(number), extents["length"].tolist()):
+                    if run:
+                        made[at:at + length] = self._content(run)
                     at += length
                 self.made[number] = made
-            if (extents["kind"] == 2).any():
-                self._verify_runs([(b, o, n) for k, _, b, _, o, n, _ in extents.tolist() if k == 2])
+            if (extents["kind"] == ADOPTED).any():
+                self._verify_runs([run for run, kind in zip(self.index.places_of(number), extents["kind"].tolist())
+                                   if kind == ADOPTED])
         return self.made[number]
 
     def tensor(self, name):
@@ -195,6 +199,18 @@ class File:
                         or {8: "u1", 16: "<u2", 32: "<u4", 64: "<u8"}.get(bits, f"V{bits // 8}"))
         form = form if 8 * form.itemsize == bits else np.dtype(f"V{bits // 8}")
         return np.ndarray(sizes, form, data, offset if 0 not in sizes else 0, [s * form.itemsize for s in strides])
+
+    def _content(self, run):
+        """The bytes of an extent: those of a run as they are, or decoded and compared with their checksum."""
+        data, coding = self._base(run.base)[run.offset:run.offset + run.size], run.coding
+        if not coding:
+            return data
+        reference = (self._base(coding.base)[coding.reference:coding.reference + run.length]
+                     if coding.codec == DIFFERENCE else None)
+        data = decode(data.tobytes(), run, reference)
+        need(crc32c(data) == self.index.runs[run][1], 14, f"the decoded chunk at {run.offset} does not match: "
+             f"{', '.join(self._touched(run.base, run.offset))}")
+        return data
 
     def dtype(self, name):
         return self.index.dtypes[int(self.index.tables["TENS"]["dtype"][self.index.names[name]])]
@@ -251,9 +267,13 @@ class File:
                      "the slot that is not the newest commit's has not the commit before")
                 need(free <= newer[1], 19, "a free range is no longer free")
             newer = commit, free
-            self._verify_runs([run for run in self.index.runs if (commit.sequence if run[0] else 0, *run) not in done])
-            done |= {(commit.sequence if run[0] else 0, *run) for run in self.index.runs}
-            covered += [(o, o + n, 0) for base, o, n in self.index.runs if base == 0]
+            keys = {run: (commit.sequence if run.base or run.coding and run.coding.base else 0, run)
+                    for run in self.index.runs}
+            self._verify_runs([run for run, key in keys.items() if key not in done])
+            done |= set(keys.values())
+            covered += [(run.offset, run.offset + run.size, 0) for run in keys if run.base == 0]
+            covered += [(run.coding.reference, run.coding.reference + run.length, 0) for run in keys
+                        if run.coding and run.coding.codec == DIFFERENCE and run.coding.base == 0]
             covered.append((commit.previous or commit.offset, commit.offset + commit.length, 1))
             covered += [(o, o + n, 1) for o, n in free] if commit is self.newest else []
             self._verify_bases()
@@ -271,17 +291,16 @@ class File:
              "a byte before the last record is not zero")
 
     def _verify_runs(self, runs):
-        for base, offset, length in runs:
-            data, (digest, crc) = self._base(base)[offset:offset + length], self.index.runs[base, offset, length]
-            need(crc32c(data) == crc, 14,
-                 f"the chunk at {offset} does not match: {', '.join(self._touched(base, offset))}")
-            need(xxh3(data) == digest, 14, f"the digest of the extent at {offset} does not match")
+        for run in runs:
+            data, (digest, crc) = self._content(run), self.index.runs[run]
+            need(run.coding or crc32c(data) == crc, 14,
+                 f"the chunk at {run.offset} does not match: {', '.join(self._touched(run.base, run.offset))}")
+            need(xxh3(data) == digest, 14, f"the digest of the extent at {run.offset} does not match")
 
     def _touched(self, base, place):
         """The names of the tensors on a storage with that chunk."""
         e = self.index.tables["EXTN"]
-        hit = np.flatnonzero((e["kind"] != 1) & (e["base"] == base)
-                             & (e["offset"] <= place) & (place < e["offset"] + e["length"]))
+        hit = np.flatnonzero((e["kind"] != ZERO) & (e["base"] == base) & (e["offset"] == place))
         storages = set(np.searchsorted(self.index.firsts[1:], hit, side="right").tolist())
         return [name for name, i in self.index.names.items()
                 if int(self.index.tables["TENS"]["storage"][i]) in storages]

@@ -1,12 +1,14 @@
 """The index of one snapshot (section 7): its tables as NumPy arrays, and the rules on them."""
 import struct
+from typing import NamedTuple
 import numpy as np
 from checksums import crc32c, xxh3
 from state import MAX_RANK, CroftError, names_of, need, parse_tree
 
 PAGE, DATA, BIG, NONE = 4096, 1024, 1 << 16, 0xFFFFFFFF
-RAW, ZERO, ADOPTED = 0, 1, 2  # kinds of extents
+RAW, ZERO, ADOPTED, CODED = 0, 1, 2, 3  # kinds of extents
 CROFT, FOREIGN = 0, 1  # kinds of bases
+PLANES, DIFFERENCE, MOST_RATIO = 1, 2, 1024  # codecs, and the most bytes for each coded one
 MAX_INDEX, MAX_SUMMED, MAX_COUNT, MAX_TEXT, MAX_ZEROS = 1 << 28, 1 << 33, 1 << 24, 4096, 1 << 46
 U8, U16, U32, U64, I64, ID = "u1", "<u2", "<u4", "<u8", "<i8", "V16"
 # code: (record size, wider allowed, required, fields as name, type, offset, reserved bytes)
@@ -26,12 +28,33 @@ TABLES = {
     "BASE": (96, 1, 0, [("text", U64, 0), ("size", U32, 8), ("kind", U16, 12), ("depth", U16, 14), ("uuid", ID, 16),
                         ("digest", ID, 32), ("length", U64, 48), ("sequence", U64, 56)], (64, 96)),
     "FREE": (16, 1, 0, [("offset", U64, 0), ("length", U64, 8)], (16, 16)),
+    "CODE": (32, 1, 0, [("extent", U32, 0), ("codec", U8, 4), ("width", U8, 5), ("base", U16, 6), ("coded", U64, 8),
+                        ("reference", U64, 16), ("crc", U32, 24)], (28, 32)),
     "ISUM": (4, 0, 0, [("crc", U32, 0)], (4, 4))}
 
 
+class Run(NamedTuple):
+    """The bytes of an extent in a file: `size` of them, which `coding` says how to decode to `length`."""
+    base: int
+    offset: int
+    size: int
+    length: int
+    coding: "Coding | None"
+
+
+class Coding(NamedTuple):
+    """How an extent is coded: section 11.5. Without a reference, `base` and `reference` are 0."""
+    codec: int
+    width: int
+    base: int
+    reference: int
+    crc: int
+
+
 class Index:
-    """The index of a commit, all of it checked: its tables by section code, `names`, `dtypes`, `tree`, `metadata`, and
-    `runs`, which has the digest and the checksum of every run of bytes (base, offset, length) that it names."""
+    """The index of a commit, all of it checked: its tables by section code, `names`, `dtypes`, `tree`, `metadata`,
+    `runs`, which has the digest and the checksum of every run of bytes that it names, and `places`, which has the run
+    of every extent, or None for zeros."""
 
     def __init__(self, data, header, commit):
         self.header, self.commit, self.chunk = header, commit, 1 << header["log2"]
@@ -140,39 +163,64 @@ class Index:
 
     def _check_extents(self):
         e, bases, free = self.tables["EXTN"], self.tables.get("BASE", ()), self.tables.get("FREE", ())
-        need((e["kind"] <= 2).all(), 13, "an extent is of an unknown kind")
+        need((e["kind"] <= CODED).all(), 13, "an extent is of an unknown kind")
         need((e["flags"] <= 1).all(), 9, "an extent has unknown flags")
         need((e["length"] > 0).all(), 4, "an extent is empty")
         zero = e[e["kind"] == 1]
         need(not any(zero[f].any() for f in ("flags", "base", "crc", "offset"))
              and not any(zero["digest"].tobytes()), 9, "a ZERO extent says where it is")
-        spans, need_base = {}, set()
+        self._check_order_of_codings(e)
+        codings = {code[0]: code for code in self.tables["CODE"].tolist()} if "CODE" in self.tables else {}
+        spans, need_base, self.places = {}, set(), []
         for i, (kind, flags, base, crc, offset, length, digest) in enumerate(e.tolist()):
-            if kind == 1:
+            if kind == ZERO:
+                self.places.append(None)
                 continue
             need(length <= self.chunk, 4, f"extent {i} is longer than a chunk")
-            need(base <= len(bases) and (kind == 0 or base > 0), 10, f"extent {i} has a base that is not there")
-            need(base == 0 or bases[base - 1]["kind"] == (CROFT if kind == 0 else FOREIGN), 10,
+            need(base <= len(bases) and (kind != ADOPTED or base > 0), 10, f"extent {i} has a base that is not there")
+            need(base == 0 or bases[base - 1]["kind"] == (FOREIGN if kind == ADOPTED else CROFT), 10,
                  f"extent {i} has a base of the wrong kind")
-            low, high = ((self.header["start"], self.commit.committed) if base == 0
-                         else (DATA * (kind == 0), int(bases[base - 1]["length"])))
-            need(low <= offset and offset + length <= high, 2, f"extent {i} is outside the data")
-            need(base != 0 or not in_slots(self.header, offset, offset + length), 2,
-                 f"extent {i} is in the commit slots")
-            spans.setdefault((base, offset, length), []).append((flags, digest, crc))
-            need_base.add(base)
+            size, coding = self._coding(i, codings[i], length, bases) if kind == CODED else (length, None)
+            self._check_place(i, base, offset, size, bases)
+            self.places.append(Run(base, offset, size, length, coding))
+            spans.setdefault((base, offset, size), []).append((flags, digest, crc, self.places[-1]))
+            need_base |= {base, coding.base if coding else 0}
         need(len(need_base - {0}) == len(bases), 10, "a base is not used")
         for (base, offset, length), same in spans.items():
             need(len(set(same)) == 1, 2, "extents share bytes and differ")
             need(same[0][0] == (len(same) > 1), 2, "an extent is flagged wrongly as shared")
-        self.runs = {(base, offset, length): (digest, crc)
-                     for (base, offset, length), ((_, digest, crc), *_) in spans.items()}
+        self.runs = {run: (digest, crc) for ((_, digest, crc, run), *_) in spans.values()}
         own = [(0, o, n) for o, n in zip(free["offset"].tolist(), free["length"].tolist())] if len(free) else []
         need(all(n > 0 and self.header["start"] <= o and o + n <= self.commit.committed
                  and not in_slots(self.header, o, o + n) for _, o, n in own)
              and all(a[1] + a[2] < b[1] for a, b in zip(own, own[1:])), 2, "the free ranges are not in order")
         start = self.commit.previous or self.commit.offset
         check_disjoint([*spans, *own, (0, start, self.commit.offset + self.commit.length - start)])
+
+    def _check_order_of_codings(self, e):
+        coded = self.tables["CODE"]["extent"].tolist() if "CODE" in self.tables else []
+        need(coded == np.flatnonzero(e["kind"] == CODED).tolist(), 10,
+             "CODE has not the coded extents in their order")
+
+    def _coding(self, i, record, length, bases):
+        """How many coded bytes an extent has, and how they are decoded."""
+        _, codec, width, base, coded, reference, crc = record
+        need(codec in (PLANES, DIFFERENCE), 13, f"extent {i} has the codec {codec}")
+        need(width in (1, 2, 4, 8) and length % width == 0, 15, f"extent {i} has elements of {width} bytes")
+        need(coded < length <= MOST_RATIO * coded, 4, f"extent {i} has {coded} coded bytes")
+        if codec == DIFFERENCE:
+            need(base <= len(bases), 10, f"extent {i} has a reference in a base that is not there")
+            self._check_place(i, base, reference, length, bases)
+        else:
+            need(base == reference == 0, 9, f"extent {i} has a reference that it does not need")
+        return coded, Coding(codec, width, base, reference, crc)
+
+    def _check_place(self, i, base, offset, size, bases):
+        low, high = ((self.header["start"], self.commit.committed) if base == 0
+                     else (DATA * (bases[base - 1]["kind"] == CROFT), int(bases[base - 1]["length"])))
+        need(low <= offset and offset + size <= high, 2, f"extent {i}, or its reference, is outside the data")
+        need(base != 0 or not in_slots(self.header, offset, offset + size), 2,
+             f"extent {i}, or its reference, is in the commit slots")
 
     def _check_storages(self):
         e, s = self.tables["EXTN"], self.tables["STOR"]
@@ -184,9 +232,10 @@ class Index:
             need(first <= end <= len(e), 10, f"storage {i} has extents that are not the next ones")
             at, alignment, ragged = 0, BIG if nbytes >= self.chunk else 64, False
             for kind, _, _, _, offset, length, _ in e[first:end].tolist():
-                need(kind != 0 or at % alignment == 0 == offset % alignment and not ragged, 2,
+                place = 64 if kind == CODED else alignment
+                need(kind not in (RAW, CODED) or at % alignment == 0 == offset % place and not ragged, 2,
                      f"an extent of storage {i} is not aligned")
-                at, ragged = at + length, ragged or kind == 0 and length % alignment > 0
+                at, ragged = at + length, ragged or kind in (RAW, CODED) and length % alignment > 0
             need(at == nbytes, 4, f"the extents of storage {i} do not add up to it")
         need(sum(s["nbytes"].tolist()) - self.commit.committed <= MAX_ZEROS, 7,
              "the storages are too large for the file")
@@ -213,6 +262,10 @@ class Index:
     def extents_of(self, storage):
         """The extents of a storage: those up to the first one of the next storage."""
         return self.tables["EXTN"][self.firsts[storage]:self.firsts[storage + 1]]
+
+    def places_of(self, storage):
+        """Where their bytes are."""
+        return self.places[self.firsts[storage]:self.firsts[storage + 1]]
 
     def span(self, number):
         """The first bit that a tensor touches in its storage, and where its last one ends."""

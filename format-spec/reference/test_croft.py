@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Holds the reader against files made here, byte by byte as format-spec/SPEC.md says, and against broken ones.
 
-    python format-spec/reference/test_croft.py        # NumPy is all it needs
+    python format-spec/reference/test_croft.py        # needs NumPy and zstandard
 """
-import hashlib, os, pathlib, struct, tempfile, unittest, uuid
+import hashlib, os, pathlib, struct, tempfile, unittest, unittest.mock, uuid
 import numpy as np
 
 import croft
@@ -37,6 +37,16 @@ def text(value):
 
 def raw(offset, data, flags=0, base=0, kind=0):
     return kind, flags, base, offset, data
+
+
+def code(extent, coded, codec=1, width=1, base=0, reference=0, length=None):
+    return struct.pack("<IBBHQQI4x", extent, codec, width, base, length or len(coded), reference, crc32c(coded))
+
+
+def frame(size, byte=0, magic=0xFD2FB528, kind=1, claimed=None):
+    """A Zstandard frame of equal bytes, at most 255."""
+    head = struct.pack("<IBB", magic, 0x20, size if claimed is None else claimed)
+    return head + (1 | kind << 1 | size << 3).to_bytes(3, "little") + bytes([byte])
 
 
 class Content:
@@ -360,6 +370,66 @@ class CroftTest(unittest.TestCase):
         (self.directory / "link").symlink_to(outside.name)
         self.refused("V18", self.adopted(path="link"), root=self.directory)
 
+    def coded(self, coded, data, record=None, **options):
+        """A file with bytes as they are, which are 1, 2, 3 ..., and an extent of `data` that is coded."""
+        writer = Writer()
+        plain = bytes(i % 251 + 1 for i in range(len(data)))
+        first, second = writer.put(plain), writer.put(coded)
+        record = record or code(1, coded, reference=first if options.get("codec") == 2 else 0, **options)
+        return writer.commit(Content([[raw(first, plain)], [(3, 0, 0, second, data)]],
+                                     [("plain", 0, [len(data)], [1]), ("w", 1, [len(data)], [1])],
+                                     extra=[(b"CODE", 32, record, 0)]))
+
+    def test_coded_extents_are_decoded(self):
+        file = self.sound(self.coded(frame(200, 7), bytes([7]) * 200))
+        self.assertEqual(file.tensor("w").tobytes(), bytes([7]) * 200)
+        near = bytes((i % 251 + 1) ^ 7 for i in range(200))
+        file = self.sound(self.coded(frame(50, 7) * 4, near, codec=2, width=4))
+        self.assertEqual(file.tensor("w").tobytes(), near)
+        file.tensor("w")[0] = 0
+        self.assertEqual(file.tensor("plain")[0], 1)
+        planes = bytes([1, 2, 3, 4] * 25) + bytes([5, 6, 7, 8] * 25)
+        raw_block = b"".join(struct.pack("<IBB", 0xFD2FB528, 0x20, 100) + (1 | 100 << 3).to_bytes(3, "little") + half
+                             for half in (planes[:100], planes[100:]))
+        elements = np.frombuffer(planes, np.uint8).reshape(2, 100).T.tobytes()
+        self.refused("V4", self.coded(raw_block, elements, width=2))
+        import zstandard
+        compress = zstandard.ZstdCompressor(1).compress
+        self.sound(self.coded(compress(planes[:100]) + compress(planes[100:]), elements, width=2))
+        self.refused("V14", self.coded(compress(planes), elements, width=2))
+        self.sound(self.coded(frame(200, 7) + struct.pack("<II3x", 0x184D2A50, 3), bytes([7]) * 200))
+
+    def test_coded_bytes_that_do_not_decode_to_the_extent_are_refused(self):
+        data = bytes(200)
+        for wrong in (frame(199), frame(201), frame(200, 1), frame(200) + frame(0), frame(100) * 2, frame(200) + b"x",
+                      frame(200) + struct.pack("<II3x", 0x184D2A50, 4), frame(200) + struct.pack("<II", 0x184D2A51, 0),
+                      frame(200, claimed=199), frame(200, claimed=201), frame(200, magic=0xFD2FB527),
+                      frame(200, kind=3), frame(200)[:-1], frame(200)[:5], b"x",
+                      struct.pack("<II", 0x184D2A50, 0) + frame(200)):
+            with self.subTest(wrong.hex()):
+                self.refused("V14", self.coded(wrong, data))
+        good = frame(200)
+        self.refused("V14", self.coded(good, data, code(1, good)[:24] + bytes(8)))
+        for field, value, rule in ((0, 0, "V10"), (4, 0, "V13"), (4, 3, "V13"), (5, 0, "V15"), (5, 3, "V15"),
+                                   (5, 16, "V15"), (6, 1, "V9"), (8, 200, "V4"), (8, 0, "V4"), (16, 64, "V9"),
+                                   (23, 128, "V1"), (28, 1, "V9")):
+            record = bytearray(code(1, good))
+            record[field] = value
+            with self.subTest((field, value)):
+                self.refused(rule, self.coded(good, data, bytes(record)))
+        for reference in (0, 1 << 40):
+            self.refused("V2", self.coded(good, data, code(1, good, codec=2, reference=reference)))
+        self.refused("V10", self.coded(good, data, code(1, good, codec=2, base=1, reference=1024)))
+
+    def test_without_zstandard_all_but_coded_extents_are_read(self):
+        path = self.save(self.coded(frame(200, 7), bytes([7]) * 200))
+        with unittest.mock.patch.dict("sys.modules", zstandard=None):
+            file = croft.open(path)
+            self.assertEqual(file.tensor("plain")[3], 4)
+            with self.assertRaisesRegex(croft.CroftError, "zstandard") as caught:
+                file.tensor("w")
+            self.assertEqual(caught.exception.code, "V13-UNSUPPORTED")
+
     def test_sealed_files_end_with_their_record(self):
         sealed = one(sealed=1)
         self.assertEqual(self.sound(sealed).tensor("w").tobytes(), b"abcdefgh")
@@ -435,7 +505,8 @@ class CroftTest(unittest.TestCase):
             self.assertEqual(caught.exception.code, "V22-SLICE")
 
     def test_flipped_bits_and_cuts_are_found(self):
-        for writer in (self.two(), one(sealed=1)):
+        near = bytes((i % 251 + 1) ^ 7 for i in range(200))
+        for writer in (self.two(), one(sealed=1), self.coded(frame(200, 7), near, codec=2)):
             whole = writer.bytes
             places = [*range(0, 128, 3), *range(256, 400, 3), *range(1000, len(whole), 41)]
             for at in places:

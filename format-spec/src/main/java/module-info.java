@@ -4,6 +4,7 @@
 module io.undercroft.format {
     requires static transitive org.jspecify;
     requires com.dynatrace.hash4j;
+    requires com.github.luben.zstd_jni;
 
     exports io.undercroft.format;
     exports io.undercroft.format.dump to io.undercroft.cli, io.undercroft.interop;

@@ -5,6 +5,7 @@ import io.undercroft.cli.internal.inspect.Inspection;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions.Compression;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.spi.CheckpointFormat;
@@ -44,6 +45,7 @@ final class Arguments {
     static final String WHOLE = "--whole-storages";
     static final String SHARING = "--sharing";
     static final String CHUNK = "--chunk";
+    static final String COMPRESS = "--compress";
     static final String DTYPE = "--dtype";
     static final String LARGE = "--large";
     static final String ALLOW_DANGEROUS = "--allow-dangerous";
@@ -95,7 +97,7 @@ final class Arguments {
     }
 
     private static String lowerCase(Object value) {
-        return value.toString().toLowerCase(Locale.ROOT);
+        return value.toString().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     static ArgSpec file(String label, String description) {
@@ -269,6 +271,22 @@ final class Arguments {
     static ArgSpec chunk() {
         return option(CHUNK, "SIZE", long.class, "The size of the blocks that are compared to find equal bytes, 64K to "
                 + "1G; 1M by default.").converters(Arguments::size).build();
+    }
+
+    static ArgSpec compress() {
+        return compress("Compress chunks: alone, or as the difference from the tensor of the same name in a file of "
+                + "--base or in the snapshot before (against-base). They are decoded when they are read.");
+    }
+
+    static ArgSpec compressOlder() {
+        return compress("Compress chunks that the newest snapshot does not have: alone, or as the difference from the "
+                + "tensor of the same name in that snapshot (against-base). The newest snapshot stays as it is.");
+    }
+
+    private static ArgSpec compress(String description) {
+        return choice(COMPRESS, "HOW", Compression.class,
+                List.of(Compression.ALONE, Compression.AGAINST_BASE, Compression.NONE),
+                "bytes can be compressed alone or against-base, or none, not '%s'", description);
     }
 
     // ---- what was given
@@ -467,9 +485,14 @@ final class Arguments {
                 "%s: there is no type %s; one is float32".formatted(DTYPE, FormatException.quote(name)))));
     }
 
+    /// {@return what is compressed}
+    Compression compression() {
+        return line.matchedOptionValue(COMPRESS, Compression.NONE);
+    }
+
     /// {@return the options that were given and are about how a `.croft` file is saved}
     Stream<String> savingOptions() {
-        return Stream.of(BASE, WHOLE, SHARING, CHUNK).filter(this::has);
+        return Stream.of(BASE, WHOLE, SHARING, CHUNK, COMPRESS).filter(this::has);
     }
 
     /// {@return the options for saving the state of a file} If the file is one of the bases, whole storages are saved:
@@ -479,7 +502,8 @@ final class Arguments {
     /// @throws IllegalArgumentException if none can be saved like that
     SaveOptions saving(Path source) {
         SaveOptions options = SaveOptions.defaults().sharing(line.matchedOptionValue(SHARING, Sharing.CONTENT))
-                .chunkSize(line.matchedOptionValue(CHUNK, SaveOptions.defaults().chunkSize()));
+                .chunkSize(line.matchedOptionValue(CHUNK, SaveOptions.defaults().chunkSize()))
+                .compress(compression());
         if (options.sharing() == Sharing.IDENTITY && !bases().isEmpty()) {
             throw new IllegalArgumentException("bytes of a base are shared by content; leave out --sharing or --base");
         }

@@ -75,8 +75,8 @@ final class ConvertCommand extends Commands {
                         "A setting for writing OUT, such as safetensors.shard=5GB. May be repeated."),
                 Arguments.format(), Arguments.setting(),
                 Arguments.at(), Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
-                Arguments.sharing(), Arguments.chunk(), Arguments.allowDangerous(), Arguments.allowPart(),
-                Arguments.large(),
+                Arguments.sharing(), Arguments.chunk(), Arguments.compress(), Arguments.allowDangerous(),
+                Arguments.allowPart(), Arguments.large(),
                 Arguments.dtype("Convert floating-point numbers, and decode blocks of quantized numbers, to this type; "
                         + "float32, for instance. Tensors of other types stay as they are."),
                 flag(DELETE_OLD,
@@ -260,8 +260,8 @@ final class ConvertCommand extends Commands {
             return Targets.refuse("OUT", target, run);
         }
         Optional<String> misplaced = Stream
-                .of(SELF_CONTAINED, PART, TO_SETTING, WHOLE, SHARING, CHUNK, DELETE_OLD, IN_PLACE, Saver.REPORT, BASE,
-                        LOCATION, Arguments.DTYPE)
+                .of(SELF_CONTAINED, PART, TO_SETTING, WHOLE, SHARING, CHUNK, Arguments.COMPRESS, DELETE_OLD, IN_PLACE,
+                        Saver.REPORT, BASE, LOCATION, Arguments.DTYPE)
                 .filter(arguments::has).filter(option -> !option.equals(asked))
                 .filter(option -> !option.equals(BASE) || asked.equals(KEEP_BASES)).findFirst();
         if (misplaced.isPresent()) {

@@ -36,14 +36,15 @@ final class GrowingCommands extends Commands {
                         Arguments.format(),
                         Arguments.setting(), Arguments.at(),
                         Arguments.root(), Arguments.location(), Arguments.base(), Arguments.whole(),
-                        Arguments.sharing(), Arguments.allowDangerous(), Arguments.allowPart(), Arguments.large(),
-                        Arguments.json()),
+                        Arguments.sharing(), Arguments.compress(), Arguments.allowDangerous(), Arguments.allowPart(),
+                        Arguments.large(), Arguments.json()),
                 this::append);
         add("compact",
                 "Rewrites a .croft file without the bytes that no snapshot uses. The new file has a new id: files that "
                         + "reference the old one do not accept it.",
                 () -> List.of(Arguments.file("FILE", "A .croft file."),
-                        Arguments.number(KEEP, "Keep only the newest N snapshots."), Arguments.json()),
+                        Arguments.number(KEEP, "Keep only the newest N snapshots."),
+                        Arguments.compressOlder(), Arguments.json()),
                 this::compact);
         add("salvage",
                 "Saves the intact tensors of a damaged .croft file, by name, and lists the damage. Exits with 4 if "
@@ -108,7 +109,8 @@ final class GrowingCommands extends Commands {
     private int compact(Path file, long keep, long count, Arguments arguments) throws IOException {
         long saved;
         try (ProgressBar bar = ProgressBar.onTerminal();
-                CroftFile growing = CroftFile.open(file, SaveOptions.defaults().progress(bar),
+                CroftFile growing = CroftFile.open(file,
+                        SaveOptions.defaults().progress(bar).compress(arguments.compression()),
                         OpenOptions.defaults())) {
             saved = growing.compact(snapshot -> snapshot.sequence() > count - keep);
         }

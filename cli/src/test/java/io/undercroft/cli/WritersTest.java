@@ -192,7 +192,7 @@ class WritersTest {
 
     @ParameterizedTest
     @CsvSource({"--chunk,5,power of two", "--chunk,5X,is no size", "--chunk,2G,power of two",
-            "--sharing,most,by content",
+            "--sharing,most,by content", "--compress,most,compressed alone or against-base",
             "--at,x,is no whole number", "--at,99999999999999999999,has more digits than any number"})
     void aBadOption(String option, String value, String words) throws IOException {
         assertRefused(Invocation.of("convert", TIED, folder.resolve("out.croft"), option, value), words);
@@ -208,6 +208,37 @@ class WritersTest {
         assertThat(converted.out()).contains("not written: tensors share a storage", "%  written")
                 .doesNotContain("already");
         assertThat(Invocation.of("verify", out).code()).isZero();
+    }
+
+    @Test
+    void compressedFilesAreSmallerAndHaveTheSameTensors() throws IOException {
+        Path plain = folder.resolve("plain.croft");
+        Path out = folder.resolve("out.croft");
+        Invocation.of("convert", TRAINING, plain);
+        Invocation converted = Invocation.of("convert", TRAINING, out, "--compress", "alone", "--report");
+
+        assertThat(converted.err()).isEmpty();
+        assertThat(converted.out()).contains("not written: others are coded in fewer bytes");
+        assertThat(Files.size(out)).isLessThan(Files.size(plain) * 95 / 100);
+        assertThat(Invocation.of("diff", plain, out).code()).isZero();
+        assertThat(Invocation.of("verify", out).code()).isZero();
+        assertThat(Invocation.of("inspect", out).out()).contains(" on disk");
+    }
+
+    @Test
+    void olderSnapshotsAreCompressedWhenAFileIsCompacted() throws IOException {
+        Path grown = folder.resolve("grown.croft");
+        Invocation.of("convert", TRAINING, grown);
+        Invocation.of("append", grown, TIED);
+        long before = Files.size(grown);
+
+        Invocation compacted = Invocation.of("compact", grown, "--compress", "against-base");
+
+        assertThat(compacted.err()).isEmpty();
+        assertThat(Files.size(grown)).isLessThan(before * 95 / 100);
+        assertThat(Invocation.of("inspect", "--json", "--hash", "--at", "1", grown).json().get("tensors"))
+                .isEqualTo(Invocation.of("inspect", "--json", "--hash", TRAINING).json().get("tensors"));
+        assertThat(Invocation.of("diff", grown, TIED).code()).isZero();
     }
 
     @Test

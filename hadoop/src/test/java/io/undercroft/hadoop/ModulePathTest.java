@@ -23,7 +23,8 @@ class ModulePathTest {
     private static final Pattern NEEDED = Pattern.compile(
             ".*/(format-spec|storage-core|mmap|serializer|hadoop)/target/[^/]+"
                     + "|.*/(undercroft-(format-spec|storage-core|mmap|serializer|hadoop)|jspecify|hash4j|kryo"
-                    + "|reflectasm|minlog|objenesis|hadoop-client-api|hadoop-client-runtime|slf4j-api)-\\d[^/]*\\.jar");
+                    + "|zstd-jni|reflectasm|minlog|objenesis|hadoop-client-api|hadoop-client-runtime|slf4j-api)"
+                    + "-\\d[^/]*\\.jar");
     private static final String DESCRIPTOR = """
             module app {
                 requires io.undercroft.hadoop;

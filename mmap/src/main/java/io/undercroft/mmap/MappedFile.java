@@ -354,8 +354,8 @@ public final class MappedFile implements AutoCloseable {
 
     private static Map<MappedFile, List<RangeCache.Range>> ranges(List<? extends Piece> pieces) {
         Map<MappedFile, List<RangeCache.Range>> ranges = new LinkedHashMap<>();
-        for (Piece piece : pieces) {
-            if (piece instanceof FilePiece run && run.file().remote != null) {
+        for (FilePiece run : Piece.files(pieces)) {
+            if (run.file().remote != null) {
                 ranges.computeIfAbsent(run.file(), _ -> new ArrayList<>())
                         .add(new RangeCache.Range(run.offset(), run.length()));
             }
@@ -694,6 +694,9 @@ public final class MappedFile implements AutoCloseable {
     private static List<StitchedMapping.Run> runs(List<Piece> pieces) {
         List<StitchedMapping.Run> runs = new ArrayList<>();
         for (Piece piece : pieces) {
+            if (piece instanceof Piece.DecodedPiece) {
+                throw new IllegalArgumentException("bytes that are decoded cannot be mapped");
+            }
             if (piece.length() > 0) {
                 StitchedMapping.Run next = piece instanceof FilePiece run
                         ? new StitchedMapping.Run(run.file().file, run.offset(), run.length())

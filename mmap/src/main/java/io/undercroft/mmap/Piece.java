@@ -1,5 +1,9 @@
 package io.undercroft.mmap;
 
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
 /// One part of a stitched mapping: see [MappedFile#map(java.util.List)].
 public sealed interface Piece {
     /// {@return the size of the part, in bytes}
@@ -30,6 +34,34 @@ public sealed interface Piece {
         public ZeroPiece {
             requireNotNegative("length", length);
         }
+    }
+
+    /// A run of bytes that are decoded from others when they are read. It can be read and not be mapped.
+    non-sealed interface DecodedPiece extends Piece {
+        /// {@return the runs of files that are read to decode the piece}
+        List<FilePiece> runs();
+
+        /// Reads bytes of the piece.
+        ///
+        /// @param start the first byte, counted from the start of the piece
+        /// @param into the destination, which is filled
+        /// @throws IOException if a file ends before, or reading fails
+        void read(long start, MemorySegment into) throws IOException;
+    }
+
+    /// {@return the runs of files that pieces are read from, in their order}
+    ///
+    /// @param pieces the pieces
+    static List<FilePiece> files(List<? extends Piece> pieces) {
+        return pieces.stream().<FilePiece>mapMulti((piece, runs) -> {
+            switch (piece) {
+                case FilePiece run -> runs.accept(run);
+                case ZeroPiece _ -> {
+                    // In no file.
+                }
+                case DecodedPiece decoded -> decoded.runs().forEach(runs);
+            }
+        }).toList();
     }
 
     private static void requireNotNegative(String name, long value) {

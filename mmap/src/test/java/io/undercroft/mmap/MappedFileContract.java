@@ -623,6 +623,7 @@ abstract class MappedFileContract {
             switch (piece) {
                 case FilePiece(MappedFile _, long offset, long length) -> all.write(bytes, (int) offset, (int) length);
                 case ZeroPiece(long length) -> all.write(new byte[(int) length], 0, (int) length);
+                case Piece.DecodedPiece _ -> throw new AssertionError(piece);
             }
         }
         return all.toByteArray();

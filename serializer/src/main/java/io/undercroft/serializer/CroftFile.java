@@ -263,7 +263,8 @@ public final class CroftFile implements AutoCloseable {
 
     /// Drops the snapshots that a rule does not keep, by writing the file anew without them, if that frees at least
     /// half of the file. If this method is called after each commit, the file has at most about twice the size of the
-    /// snapshots that stay, and each byte is copied, on average, at most once. Snapshots that stay keep their numbers.
+    /// snapshots that stay, and each byte is copied, on average, at most once. Snapshots that stay keep their numbers,
+    /// and are compressed as by [#compact(Predicate)].
     ///
     /// @param rule which snapshots stay
     /// @return the number of bytes by which the file became shorter; 0 if nothing was done, negative as for
@@ -310,6 +311,9 @@ public final class CroftFile implements AutoCloseable {
     /// none of these needs. The new file has another id, so files with this one as a base no longer find it. Durable
     /// and atomic; processes that have the old file open keep their mapping.
     ///
+    /// If the options that this was opened with [compress][SaveOptions#compress], chunks that the newest snapshot does
+    /// not have are compressed, as the difference from it if the options say so. The newest snapshot stays as it is.
+    ///
     /// @param keep returns whether a snapshot is kept
     /// @return the number of bytes by which the file became shorter; negative if it became longer, which a file does
     ///     where little goes and bytes that a dropped snapshot shared with later ones need a gap to be aligned there
@@ -324,7 +328,8 @@ public final class CroftFile implements AutoCloseable {
     public synchronized long compact(Predicate<SnapshotInfo> keep) throws IOException {
         Objects.requireNonNull(keep, "keep");
         checkOpen();
-        return copier().compact(path, keep, References.rule(saving.isReplacingReferenced(), List.of()));
+        return copier().compact(path, keep, saving.compression(),
+                References.rule(saving.isReplacingReferenced(), List.of()));
     }
 
     private FileCopier copier() {

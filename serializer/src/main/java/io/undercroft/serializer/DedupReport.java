@@ -13,7 +13,8 @@ package io.undercroft.serializer;
 /// @param sharedStorages bytes of storages that have the same bytes as another storage of the file or of a base
 /// @param sharedChunks bytes of all other chunks that the file or a base had already
 /// @param written bytes of chunks that were written
+/// @param compressed how many of the written bytes were saved by [compression][SaveOptions#compress]: these were not
+///     stored
 /// @param index the size of the index, which describes the tensors
 public record DedupReport(long storages, long identity, long unreached, long zeros, long sharedStorages,
-        long sharedChunks,
-        long written, long index) {}
+        long sharedChunks, long written, long compressed, long index) {}

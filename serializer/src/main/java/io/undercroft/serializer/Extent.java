@@ -12,9 +12,12 @@ import java.util.Optional;
 /// @param file for [Place#FILE], the position of the file in [Checkpoint#fileSizes()]: 0 for the file that was opened,
 ///     otherwise a file of the set that it indexes; 0 for other places
 /// @param offset the offset of the first byte in that file; 0 for [Place#NOWHERE]
+/// @param stored the number of bytes that it takes in that file: the length if the bytes are stored as they are,
+///     fewer if they are [compressed][SaveOptions#compress], 0 for [Place#NOWHERE]
 /// @param digest the digest of exactly these bytes that the file has; it is not compared with the bytes. Empty for
 ///     formats without digests, and for [Place#NOWHERE]
-public record Extent(long start, long length, Place place, int file, long offset, Optional<Digest128> digest) {
+public record Extent(long start, long length, Place place, int file, long offset, long stored,
+        Optional<Digest128> digest) {
     /// The kind of the place of an extent.
     public enum Place {
         /// In the file that was opened, or in a file of the set that it indexes.
@@ -23,6 +26,11 @@ public record Extent(long start, long length, Place place, int file, long offset
         BASE,
         /// In no file: they are all zero.
         NOWHERE
+    }
+
+    /// {@return whether the bytes are stored in fewer bytes, and have to be decoded}
+    public boolean isCompressed() {
+        return stored > 0 && stored < length;
     }
 
     /// {@return the first byte of the storage after the extent}

@@ -11,6 +11,7 @@ import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.SharedSegment;
 import io.undercroft.mmap.TrustedOwner;
+import io.undercroft.serializer.SaveOptions.Compression;
 import io.undercroft.serializer.internal.CroftFormat;
 import io.undercroft.serializer.internal.graph.ObjectEncoder;
 import io.undercroft.serializer.internal.tree.StateIndex;
@@ -89,7 +90,8 @@ public final class PublishedCheckpoint implements AutoCloseable {
     ///
     /// @param name the name, with or without a slash in front; a state of that name is replaced
     /// @param state a tree as [io.undercroft.serializer.state] describes it
-    /// @param options the options of the save; [SaveOptions#writableInPlace] for readers that map it shared
+    /// @param options the options of the save; [SaveOptions#writableInPlace] for readers that map it shared; nothing is
+    ///     [compressed][SaveOptions#compress]
     /// @return the publisher's reference
     /// @throws SharedMemoryException if the name is not valid, or shared memory is full; nothing is left behind
     /// @throws FormatException if shared memory of that name exists that is no published state
@@ -117,7 +119,8 @@ public final class PublishedCheckpoint implements AutoCloseable {
         Objects.requireNonNull(name, "name");
         checkName(name, TrustedOwner.SELF_OR_ROOT);
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
-            DedupReport report = Save.toMemory(draft, name, state, options);
+            // Compressed chunks would be decoded by each process for itself.
+            DedupReport report = Save.toMemory(draft, name, state, options.compress(Compression.NONE));
             return new PublishedCheckpoint(draft.publish(name, lifetime), report);
         } catch (SharedMemoryException e) {
             throw e.reason() == Reason.FULL ? full(name, ObjectEncoder.of(state, options.classes()), e) : e;

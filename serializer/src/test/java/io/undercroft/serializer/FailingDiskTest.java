@@ -149,7 +149,8 @@ class FailingDiskTest {
     @EnumSource
     void aFileThatCouldNotBeCompactedIsAsItWas(Failure failure) throws IOException {
         assertThat(failEverywhere(failure,
-                disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1, Replacing.ANY)))
+                disk -> new FileCopier(disk).compact(path, info -> info.sequence() > 1,
+                        SaveOptions.Compression.NONE, Replacing.ANY)))
                 .isGreaterThan(8);
         assertCleanedUp(failure);
     }

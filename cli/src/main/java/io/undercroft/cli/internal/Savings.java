@@ -26,7 +26,8 @@ public final class Savings {
         savings.add(report.zeros(), "not written: zeros");
         savings.add(report.sharedStorages(), "not written: equal storages are stored already");
         savings.add(report.sharedChunks(), "not written: equal chunks are stored already");
-        savings.add(report.written(), "written");
+        savings.add(report.compressed(), "not written: others are coded in fewer bytes");
+        savings.add(report.written() - report.compressed(), "written");
         savings.table.row(Text.bytes(report.index()), "", "written: the index");
         savings.table.print(out);
     }
@@ -40,7 +41,7 @@ public final class Savings {
         json.object("bytes", all -> all.member("identity", report.identity()).member("unreached", report.unreached())
                 .member("zeros", report.zeros()).member("shared_storages", report.sharedStorages())
                 .member("shared_chunks", report.sharedChunks()).member("written", report.written())
-                .member("index", report.index()));
+                .member("compressed", report.compressed()).member("index", report.index()));
     }
 
     private void add(long nbytes, String what) {

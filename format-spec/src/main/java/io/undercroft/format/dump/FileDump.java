@@ -4,6 +4,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.dump.FormatDump.Line;
 import io.undercroft.format.dump.FormatDump.Part;
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
@@ -19,6 +20,7 @@ import io.undercroft.format.internal.index.Field;
 import io.undercroft.format.internal.index.Index;
 import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.RecordLayout;
+import io.undercroft.format.internal.index.Records.CodingFields;
 import io.undercroft.format.internal.index.Records.CommitFields;
 import io.undercroft.format.internal.index.Records.SectionFields;
 import io.undercroft.format.internal.index.Records.DirectoryFields;
@@ -234,7 +236,7 @@ public final class FileDump {
         return switch (type) {
             case EXTN -> {
                 ExtentRecord extent = snapshot.extent(number);
-                yield extent.kind() + (extent.isShared() ? ", shared" : "");
+                yield extent.kind() + (extent.isShared() ? ", shared" : "") + meaning(snapshot, extent);
             }
             case STOR -> {
                 StorageRecord storage = snapshot.storage(number);
@@ -250,8 +252,31 @@ public final class FileDump {
             case NAMS -> FormatException.quote(snapshot.name(number));
             case DTYP -> snapshot.dtype(number).name();
             case BASE -> FormatException.quote(snapshot.base(number).path());
+            case CODE -> {
+                Index index = snapshot.index();
+                long extent = CodingFields.EXTENT.get(index.bytes(),
+                        index.fileOffset(type, number) - index.fileOffset());
+                yield "extent " + extent + (extent < snapshot.extentCount()
+                        ? meaning(snapshot, snapshot.extent((int) extent))
+                        : ", which is not there");
+            }
             default -> "";
         };
+    }
+
+    /// Returns how an extent is coded, and where its reference is.
+    private static String meaning(Snapshot snapshot, ExtentRecord extent) {
+        Coding coding = extent.coding();
+        if (coding == null) {
+            return "";
+        }
+        String planes = ", %d bytes in planes of elements of %d".formatted(extent.length(), coding.width());
+        return coding.hasReference()
+                ? "%s, combined with those from %d on in %s".formatted(planes, coding.referenceOffset(),
+                        coding.referenceBase() == ExtentRecord.THIS_FILE
+                                ? "this file"
+                                : FormatException.quote(snapshot.base(coding.referenceBase() - 1).path()))
+                : planes;
     }
 
     private void addTree(SectionType type, long start, Index index) {
@@ -355,10 +380,10 @@ public final class FileDump {
             for (int i = 0; i < record.extentCount(); i++) {
                 ExtentRecord extent = snapshot.extent(record.firstExtent() + i);
                 if (extent.base() == ExtentRecord.THIS_FILE && extent.kind() != ExtentKind.ZERO
-                        && has(extent.fileOffset(), extent.length()) && ++count <= limit) {
-                    MemorySegment start = file.asSlice(extent.fileOffset(), Math.min(ROW, extent.length()));
+                        && has(extent.fileOffset(), extent.storedLength()) && ++count <= limit) {
+                    MemorySegment start = file.asSlice(extent.fileOffset(), Math.min(ROW, extent.storedLength()));
                     put(EXTENTS, "extent %d, part %d of storage %d".formatted(record.firstExtent() + i, i, storage),
-                            extent.fileOffset(), extent.length(),
+                            extent.fileOffset(), extent.storedLength(),
                             List.of(new Line(extent.fileOffset(), start, "bytes", "")), null,
                             count == limit ? snapshot.extentCount() - (long) record.firstExtent() - i - 1 : 0);
                 }

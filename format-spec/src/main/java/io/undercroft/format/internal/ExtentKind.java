@@ -1,14 +1,15 @@
 package io.undercroft.format.internal;
 
-/// The way in which the bytes of an extent are stored. The numbers 3 (CODED) and 4 (DELTA) are reserved; files with
-/// them are refused.
+/// The way in which the bytes of an extent are stored.
 public enum ExtentKind {
     /// As they are, in this file or in another `.croft` file.
     RAW(0),
     /// Not at all: they are all zero.
     ZERO(1),
     /// As they are, at any offset of a file of any format.
-    FOREIGN(2);
+    FOREIGN(2),
+    /// In fewer bytes, in this file or in another `.croft` file, as its [Coding] says.
+    CODED(3);
 
     private static final ExtentKind[] ALL = values();
 

@@ -83,7 +83,12 @@ public final class FileLayout {
         return new UUID((root.high() & ~0xF000L) | 0x8000L, (root.low() & 0x3FFF_FFFF_FFFF_FFFFL) | Long.MIN_VALUE);
     }
 
-    private static long alignUp(long position, long alignment) {
+    /// {@return the first offset at or after a position that is a multiple of an alignment}
+    ///
+    /// @param position the position
+    /// @param alignment a power of two
+    /// @throws ArithmeticException if that is past 2^63-1
+    public static long alignUp(long position, long alignment) {
         return Math.addExact(position, alignment - 1) & -alignment;
     }
 }

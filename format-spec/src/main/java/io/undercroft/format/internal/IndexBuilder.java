@@ -8,6 +8,7 @@ import io.undercroft.format.internal.index.NameTable;
 import io.undercroft.format.internal.index.RecordLayout;
 import io.undercroft.format.internal.index.RecordTable;
 import io.undercroft.format.internal.index.Records.BaseFields;
+import io.undercroft.format.internal.index.Records.CodingFields;
 import io.undercroft.format.internal.index.Records.DimFields;
 import io.undercroft.format.internal.index.Records.DTypeFields;
 import io.undercroft.format.internal.index.Records.ExtentFields;
@@ -49,6 +50,7 @@ public final class IndexBuilder {
     private final Map<String, Integer> strings = new LinkedHashMap<>();
     private final List<Integer> bitsOfDTypes = new ArrayList<>();
     private final RecordTable extents = new RecordTable(ExtentFields.RECORD);
+    private final RecordTable codings = new RecordTable(CodingFields.RECORD);
     private final RecordTable storages = new RecordTable(StorageFields.RECORD);
     private final RecordTable tensors = new RecordTable(TensorFields.RECORD);
     private final RecordTable dims = new RecordTable(DimFields.RECORD);
@@ -109,11 +111,38 @@ public final class IndexBuilder {
     /// @throws IllegalArgumentException if there are none, or more than a chunk has
     public void addBaseExtent(int base, long fileOffset, long length, ExtentSums sums) {
         BaseRecord file = bases.get(checkNumber(base - 1, bases.size(), "base"));
-        if (fileOffset < 0 || fileOffset > file.length() - length) {
-            throw new IllegalArgumentException(length + " bytes from " + fileOffset + " on are not in " + file);
-        }
+        checkInBase(base, fileOffset, length);
         addStored(file.kind() == BaseKind.CROFT ? ExtentKind.RAW : ExtentKind.FOREIGN, base, fileOffset, length, sums);
-        namedBases.set(base);
+    }
+
+    /// Adds bytes that are stored coded to the next storage.
+    ///
+    /// @param base the number of the `.croft` file that has the coded bytes: 0, or from [#addBase]
+    /// @param fileOffset the offset of the coded bytes in that file
+    /// @param length the number of bytes that they are decoded to, from 1 to the size of a chunk
+    /// @param sums the sums over the decoded bytes
+    /// @param coding the way in which they are coded
+    /// @throws IllegalArgumentException if readers would refuse it
+    public void addCodedExtent(int base, long fileOffset, long length, ExtentSums sums, Coding coding) {
+        boolean isInCroft = base == ExtentRecord.THIS_FILE
+                || bases.get(checkNumber(base - 1, bases.size(), "base")).kind() == BaseKind.CROFT;
+        if (!isInCroft || !coding.fits(length)) {
+            throw new IllegalArgumentException(length + " bytes cannot be stored as " + coding);
+        }
+        checkInBase(base, fileOffset, coding.length());
+        checkInBase(coding.referenceBase(), coding.referenceOffset(), length);
+        addStored(ExtentKind.CODED, base, fileOffset, length, sums);
+        coding.write(extents.count() - 1, codings.append());
+    }
+
+    private void checkInBase(int base, long fileOffset, long length) {
+        if (base > 0) {
+            BaseRecord file = bases.get(checkNumber(base - 1, bases.size(), "base"));
+            if (fileOffset < 0 || fileOffset > file.length() - length) {
+                throw new IllegalArgumentException(length + " bytes from " + fileOffset + " on are not in " + file);
+            }
+            namedBases.set(base);
+        }
     }
 
     private void addStored(ExtentKind kind, int base, long fileOffset, long length, ExtentSums sums) {
@@ -121,7 +150,7 @@ public final class IndexBuilder {
             throw new IllegalArgumentException(
                     "an extent of " + length + " bytes; one that is no zeros has 1 to " + (1L << chunkLog2));
         }
-        addExtent(new ExtentRecord(kind, false, base, fileOffset, length, sums));
+        addExtent(new ExtentRecord(kind, false, base, fileOffset, length, sums, null));
     }
 
     private void addExtent(ExtentRecord extent) {
@@ -438,6 +467,7 @@ public final class IndexBuilder {
                 case META -> metadataBytes.byteSize();
                 case BASE -> paths.size();
                 case FREE -> freeRanges.size();
+                case CODE -> codings.count();
                 case ISUM -> 0;
             };
         }
@@ -446,7 +476,7 @@ public final class IndexBuilder {
             switch (type) {
                 case EXTN -> {
                     extents.copyTo(section);
-                    baseNumbers.apply(section, type.recordSize());
+                    baseNumbers.apply(section, type.recordSize(), ExtentFields.BASE);
                     SharedExtents.flag(section, type.recordSize());
                 }
                 case STOR -> storages.copyTo(section);
@@ -461,6 +491,10 @@ public final class IndexBuilder {
                 case META -> section.copyFrom(metadataBytes);
                 case BASE -> writeBases(section);
                 case FREE -> writeFreeRanges(section);
+                case CODE -> {
+                    codings.copyTo(section);
+                    baseNumbers.apply(section, type.recordSize(), CodingFields.REFERENCE_BASE);
+                }
                 case ISUM ->
                     throw new AssertionError("the checksums of blocks are made when the index is put together");
             }

@@ -1,9 +1,11 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.Digest128;
+import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.LittleEndian;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /// Reads runs of bytes of any length through one buffer. For use by one thread.
 public final class Scan {
@@ -11,6 +13,8 @@ public final class Scan {
 
     private final MemorySegment buffer;
     private final ExtentDigester digester = new ExtentDigester();
+    /// The bytes of the coded extent that was read last, as it was before.
+    private MemorySegment decoded = MemorySegment.NULL;
 
     /// A reader of a file and of other files.
     ///
@@ -30,6 +34,40 @@ public final class Scan {
             digester.update(piece(source, offset + at, Math.min(buffer.byteSize(), length - at)));
         }
         return digester.finish();
+    }
+
+    /// The sums over the bytes of a coded extent.
+    ///
+    /// @param stored those that are in the file
+    /// @param content those that they are decoded to, or null if they cannot be decoded
+    record Decoded(ExtentSums stored, @Nullable ExtentSums content) {}
+
+    /// {@return the sums over a coded extent, whose coded bytes are read once}
+    ///
+    /// @param source the file that has the coded bytes
+    /// @param reference the file that has the reference, if there is one
+    /// @param coder decodes them
+    Decoded sums(ByteSource source, ExtentRecord extent, Coding coding, ByteSource reference, Coder coder)
+            throws IOException {
+        if (decoded.byteSize() < extent.length()) {
+            decoded = MemorySegment.ofArray(new byte[Math.toIntExact(extent.length())]);
+        }
+        MemorySegment bytes = decoded.asSlice(0, extent.length());
+        ExtentSums[] stored = new ExtentSums[1];
+        try {
+            coder.decode(coding, into -> {
+                source.read(extent.fileOffset(), into);
+                digester.update(into);
+                stored[0] = digester.finish();
+            }, into -> reference.read(coding.referenceOffset(), into), bytes, extent.fileOffset());
+        } catch (FormatException e) {
+            if (Rule.of(e) != Rule.V14_CHECKSUM) {
+                throw e;
+            }
+            return new Decoded(stored[0], null);
+        }
+        digester.update(bytes);
+        return new Decoded(stored[0], digester.finish());
     }
 
     /// {@return the digest of a range}

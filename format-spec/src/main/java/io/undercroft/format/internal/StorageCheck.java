@@ -65,8 +65,9 @@ public final class StorageCheck {
         return new Pass(files);
     }
 
-    /// Reads the bytes of storages through a small buffer, and bytes that several of them have once. For use by one
-    /// thread.
+    /// Reads the bytes of storages through a small buffer, coded ones in memory of the size of a chunk, and bytes that
+    /// several of them have once. A coded chunk whose reference is in a missing file is not decoded; only its coded
+    /// bytes are checked. For use by one thread.
     public final class Pass {
         private final Files files;
         private final byte[] buffer = new byte[BUFFER];
@@ -85,30 +86,57 @@ public final class StorageCheck {
         /// @throws IOException if reading fails
         public List<StorageChunk> damaged(int storage) throws IOException {
             List<StorageChunk> damaged = new ArrayList<>();
-            for (StorageChunk chunk : table(storage)) {
-                Optional<ByteSource> source = files.of(chunk.base());
-                if (source.isPresent() && checksum(chunk, source.get()) != chunk.checksum()) {
-                    damaged.add(chunk);
+            try (Coder coder = Coder.open()) {
+                for (StorageChunk chunk : table(storage)) {
+                    Optional<ByteSource> source = files.of(chunk.base());
+                    if (source.isPresent() && checksum(chunk, source.get(), coder) != chunk.checksum()) {
+                        damaged.add(chunk);
+                    }
                 }
             }
             return List.copyOf(damaged);
         }
 
-        private int checksum(StorageChunk chunk, ByteSource source) throws IOException {
-            int known = read.find(chunk.base(), chunk.fileOffset(), chunk.length());
+        private int checksum(StorageChunk chunk, ByteSource source, Coder coder) throws IOException {
+            int known = read.find(chunk.base(), chunk.fileOffset(), chunk.storedLength());
             if (known >= 0) {
                 return read.sums(known).checksum();
             }
             if (chunk.base() == ExtentRecord.THIS_FILE) {
-                if (chunk.length() > left) {
+                if (chunk.storedLength() > left) {
                     throw Rule.V2_RANGE.broken("extents overlap, which have more bytes than the file",
                             chunk.fileOffset());
                 }
-                left -= chunk.length();
+                left -= chunk.storedLength();
             }
-            int checksum = crc32c(chunk, source, buffer);
-            read.add(chunk.base(), chunk.fileOffset(), chunk.length(), new ExtentSums(checksum, Digest128.ZERO));
+            Coding coding = chunk.coding();
+            int checksum = coding == null
+                    ? crc32c(chunk, source, buffer)
+                    : checksum(chunk, coding, source, coder);
+            read.add(chunk.base(), chunk.fileOffset(), chunk.storedLength(), new ExtentSums(checksum, Digest128.ZERO));
             return checksum;
+        }
+
+        /// {@return the checksum of a chunk that is coded, or another one than it should have if it cannot be decoded}
+        private int checksum(StorageChunk chunk, Coding coding, ByteSource source, Coder coder) throws IOException {
+            Optional<ByteSource> reference = coding.hasReference()
+                    ? files.of(coding.referenceBase())
+                    : Optional.empty();
+            if (coding.hasReference() && reference.isEmpty()) {
+                return crc32c(chunk, source, buffer) == coding.checksum() ? chunk.checksum() : ~chunk.checksum();
+            }
+            MemorySegment bytes = MemorySegment.ofArray(new byte[Math.toIntExact(chunk.length())]);
+            try {
+                coder.decode(coding, into -> source.read(chunk.fileOffset(), into),
+                        into -> reference.orElseThrow().read(coding.referenceOffset(), into), bytes,
+                        chunk.fileOffset());
+                return Checksums.crc32cOfMemory(bytes);
+            } catch (FormatException e) {
+                if (Rule.of(e) != Rule.V14_CHECKSUM) {
+                    throw e;
+                }
+                return ~chunk.checksum();
+            }
         }
     }
 
@@ -120,19 +148,19 @@ public final class StorageCheck {
         return chunks(storage).toList();
     }
 
-    /// {@return the recorded CRC32C of a chunk}
+    /// {@return whether the bytes of a chunk in its file are those that were written}
     ///
     /// @param chunk the chunk
     /// @param source the file, as [StorageChunk#base] names it
     /// @throws IOException if reading fails
-    public static int crc32c(StorageChunk chunk, ByteSource source) throws IOException {
-        return crc32c(chunk, source, new byte[(int) Math.min(BUFFER, chunk.length())]);
+    public static boolean isIntact(StorageChunk chunk, ByteSource source) throws IOException {
+        return crc32c(chunk, source, new byte[(int) Math.min(BUFFER, chunk.storedLength())]) == chunk.storedChecksum();
     }
 
     private static int crc32c(StorageChunk chunk, ByteSource source, byte[] buffer) throws IOException {
         CRC32C crc = new CRC32C();
-        for (long at = 0; at < chunk.length(); at += buffer.length) {
-            int piece = (int) Math.min(buffer.length, chunk.length() - at);
+        for (long at = 0; at < chunk.storedLength(); at += buffer.length) {
+            int piece = (int) Math.min(buffer.length, chunk.storedLength() - at);
             source.read(chunk.fileOffset() + at, MemorySegment.ofArray(buffer).asSlice(0, piece));
             crc.update(buffer, 0, piece);
         }
@@ -175,7 +203,7 @@ public final class StorageCheck {
             ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
             if (extent.kind() != ExtentKind.ZERO) {
                 chunks.add(new StorageChunk(number, start, extent.length(), extent.base(), extent.fileOffset(),
-                        extent.sums().checksum()));
+                        extent.sums().checksum(), extent.coding()));
             }
             start += extent.length();
         }

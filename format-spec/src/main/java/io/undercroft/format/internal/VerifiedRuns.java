@@ -5,14 +5,17 @@ import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.index.RunTable;
 import java.io.EOFException;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 
 /// Compares the bytes of extents with their checksums and digests. Each run of bytes is read once, however many extents
 /// of however many snapshots it belongs to. Bases are opened and checked once (rule V18).
-final class VerifiedRuns {
+final class VerifiedRuns implements AutoCloseable {
     /// The number of the file itself in the table; bases have numbers from 1 on, the same in all snapshots.
     static final int OWN_FILE = 0;
 
@@ -24,6 +27,15 @@ final class VerifiedRuns {
     private final Map<String, Digest128> digests = new HashMap<>();
     private final RunTable read = new RunTable();
     private final RunTable unread = new RunTable();
+    /// Runs of the file itself that coded extents cover, whether they were read or not: coded bytes, and references,
+    /// which need not be extents.
+    private final RunTable covered = new RunTable();
+    /// What coded bytes are decoded to. Snapshots may decode the same bytes in different ways, so a run is that of the
+    /// table `read` whose number is that of its file, the place of its reference, and how it is decoded.
+    private final RunTable decoded = new RunTable();
+    /// Those of them that cannot be decoded.
+    private final BitSet undecodable = new BitSet();
+    private final Coder coder = Coder.open();
     private final Map<File, Integer> files = new HashMap<>();
     private long unreadBytes;
     /// The number of bytes of the file itself that were not read.
@@ -41,9 +53,20 @@ final class VerifiedRuns {
         this.limits = limits;
     }
 
-    /// {@return the runs that were read}
+    /// {@return the runs that were read, and those that coded extents cover}
     RunTable table() {
+        for (int run = 0; run < covered.count(); run++) {
+            add(read, OWN_FILE, covered.offset(run), covered.length(run));
+        }
         return read;
+    }
+
+    private static boolean add(RunTable table, int file, long offset, long length) {
+        boolean isNew = table.find(file, offset, length) < 0;
+        if (isNew) {
+            table.add(file, offset, length, ExtentSums.NONE);
+        }
+        return isNew;
     }
 
     /// {@return the number of runs that could not be read, as their bases are missing}
@@ -59,37 +82,105 @@ final class VerifiedRuns {
     /// {@return the sums that were found over the bytes of an extent, or nothing if they cannot be read}
     ///
     /// @param snapshot the snapshot that has the extent
-    /// @param extent RAW or FOREIGN
+    /// @param extent any but a ZERO extent
+    /// @throws FormatException by rule V14 if it is coded, and the coded bytes are damaged; by rule V18 if a base
+    ///     became shorter
     Optional<ExtentSums> sums(Snapshot snapshot, ExtentRecord extent) throws IOException {
-        int file = OWN_FILE;
-        Optional<ByteSource> source = Optional.of(own);
-        if (extent.base() != ExtentRecord.THIS_FILE) {
-            BaseRecord base = snapshot.base(extent.base() - 1);
-            file = files.computeIfAbsent(new File(base.uuid(), base.path()), _ -> files.size() + 1);
-            source = open(base);
+        Coding coding = extent.coding();
+        if (coding != null && extent.base() == ExtentRecord.THIS_FILE) {
+            add(covered, OWN_FILE, extent.fileOffset(), extent.storedLength());
+        }
+        if (coding != null && coding.hasReference() && coding.referenceBase() == ExtentRecord.THIS_FILE) {
+            add(covered, OWN_FILE, coding.referenceOffset(), extent.length());
+        }
+        int file = number(snapshot, extent.base());
+        Optional<ByteSource> source = source(snapshot, extent.base());
+        Optional<ByteSource> reference = coding == null ? source : source(snapshot, coding.referenceBase());
+        if (source.isEmpty() || reference.isEmpty()) {
+            leave(file, extent);
         }
         if (source.isEmpty()) {
-            leave(file, extent);
             return Optional.empty();
         }
+        // Without its reference, only the coded bytes of an extent are compared.
+        if (coding != null && reference.isPresent()) {
+            return Optional.of(decoded(snapshot, extent, coding, file, source.get(), reference.get()));
+        }
         int run = read.find(file, extent.fileOffset(), extent.storedLength());
-        if (run >= 0) {
+        if (run < 0) {
+            run = read.add(file, extent.fileOffset(), extent.storedLength(), isTooMuch(file, extent)
+                    ? unreadSums(extent)
+                    : scan.sums(source.get(), extent.fileOffset(), extent.storedLength()));
+        }
+        if (coding == null) {
             return Optional.of(read.sums(run));
         }
+        requireIntact(run, coding, extent);
+        return Optional.empty();
+    }
+
+    private ExtentSums decoded(Snapshot snapshot, ExtentRecord extent, Coding coding, int file, ByteSource source,
+            ByteSource reference) throws IOException {
+        // Lengths are at most 2^30, and there are fewer files than 2^25.
+        long way = (long) number(snapshot, coding.referenceBase()) << 38 | extent.length() << 7
+                | (long) coding.width() << 3 | coding.codec();
+        int run = read.find(file, extent.fileOffset(), extent.storedLength());
+        if (run >= 0) {
+            requireIntact(run, coding, extent);
+        }
+        int found = run < 0 ? -1 : decoded.find(run, coding.referenceOffset(), way);
+        if (found < 0) {
+            if (isTooMuch(file, extent)) {
+                return extent.sums();
+            }
+            Scan.Decoded sums = scan.sums(source, extent, coding, reference, coder);
+            run = run < 0 ? read.add(file, extent.fileOffset(), extent.storedLength(), sums.stored()) : run;
+            requireIntact(run, coding, extent);
+            found = decoded.add(run, coding.referenceOffset(), way,
+                    Objects.requireNonNullElse(sums.content(), ExtentSums.NONE));
+            undecodable.set(found, sums.content() == null);
+        }
+        if (undecodable.get(found)) {
+            throw Coder.damaged(extent.fileOffset());
+        }
+        return decoded.sums(found);
+    }
+
+    /// {@return the sums over stored bytes that the index claims}
+    private static ExtentSums unreadSums(ExtentRecord extent) {
+        Coding coding = extent.coding();
+        return coding == null ? extent.sums() : new ExtentSums(coding.checksum(), Digest128.ZERO);
+    }
+
+    private void requireIntact(int run, Coding coding, ExtentRecord extent) {
+        if (read.sums(run).checksum() != coding.checksum()) {
+            throw Coder.damaged(extent.fileOffset());
+        }
+    }
+
+    /// Counts the bytes of an extent that is not yet read. Runs that have more bytes than the file overlap, which is
+    /// reported elsewhere. Many could take very long.
+    private boolean isTooMuch(int file, ExtentRecord extent) {
         if (file == OWN_FILE) {
             left -= Math.min(left + 1, extent.storedLength());
         }
-        // Runs that have more bytes than the file overlap, which is reported later. Many could take very long.
-        ExtentSums sums = left < 0
-                ? extent.sums()
-                : scan.sums(source.get(), extent.fileOffset(), extent.storedLength());
-        read.add(file, extent.fileOffset(), extent.storedLength(), sums);
-        return Optional.of(sums);
+        return left < 0;
+    }
+
+    private int number(Snapshot snapshot, int base) {
+        if (base == ExtentRecord.THIS_FILE) {
+            return OWN_FILE;
+        }
+        BaseRecord record = snapshot.base(base - 1);
+        return files.computeIfAbsent(new File(record.uuid(), record.path()), _ -> files.size() + 1);
+    }
+
+    private Optional<ByteSource> source(Snapshot snapshot, int base) throws IOException {
+        return base == ExtentRecord.THIS_FILE ? Optional.of(own) : open(snapshot.base(base - 1));
     }
 
     private void leave(int file, ExtentRecord extent) {
-        if (unread.find(file, extent.fileOffset(), extent.storedLength()) < 0) {
-            unread.add(file, extent.fileOffset(), extent.storedLength(), ExtentSums.NONE);
+        if (add(unread, file, extent.fileOffset(), extent.storedLength())) {
             unreadBytes = Math.addExact(unreadBytes, extent.storedLength());
         }
     }
@@ -105,9 +196,27 @@ final class VerifiedRuns {
         Optional<ByteSource> file = bases.open(base);
         if (file.isPresent()) {
             check(base, file.get());
+            file = Optional.of(new Whole(base, file.get()));
             opened.put(base, file);
         }
         return file;
+    }
+
+    /// A base that must not become shorter.
+    private record Whole(BaseRecord base, ByteSource source) implements ByteSource {
+        @Override
+        public long size() throws IOException {
+            return source.size();
+        }
+
+        @Override
+        public void read(long offset, MemorySegment into) throws IOException {
+            try {
+                source.read(offset, into);
+            } catch (EOFException e) {
+                throw base.broken("became shorter while it was read");
+            }
+        }
     }
 
     private void check(BaseRecord base, ByteSource file) throws IOException {
@@ -139,5 +248,10 @@ final class VerifiedRuns {
         if (named.depth() != base.depth()) {
             throw base.broken("has depth " + named.depth() + ", not " + base.depth());
         }
+    }
+
+    @Override
+    public void close() {
+        coder.close();
     }
 }

@@ -15,18 +15,18 @@ import org.jspecify.annotations.Nullable;
 /// Reads every byte of a file that its snapshots use, and compares all checksums and digests.
 ///
 /// Together with [Snapshot#open] it finds every flipped bit: in the header and commit records, the indexes of all
-/// snapshots, their extents, and the zeros between them; but not in ranges that are declared free. Extents in other
-/// files are read too if [BaseFiles] finds these, otherwise counted.
+/// snapshots, their extents, the references of coded ones, and the zeros between them; but not in ranges that are
+/// declared free. Extents in other files are read too if [BaseFiles] finds these, otherwise counted.
 ///
-/// Each run of bytes is read once, however many storages and snapshots share it, through a buffer of 1 MiB.
-/// Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.
+/// Each run of bytes is read once, however many storages and snapshots share it, through a buffer of 1 MiB, or of a
+/// chunk where it is coded. Memory is needed for the indexes of two snapshots, and some 70 bytes for each run.
 public final class Verifier {
     /// The result of verifying.
     ///
     /// @param findings all that is wrong, from the newest snapshot to the oldest; empty for an intact file
-    /// @param unverifiedExtents the number of extents in other files that could not be read, those that are the
-    ///     same bytes counted once
-    /// @param unverifiedBytes the number of bytes of these extents
+    /// @param unverifiedExtents the number of extents of which the bytes, or the reference, are in other files that
+    ///     could not be read, those that are the same bytes counted once
+    /// @param unverifiedBytes the number of bytes that these extents take
     public record Result(List<Finding> findings, long unverifiedExtents, long unverifiedBytes) {
         /// Copies the list.
         public Result {
@@ -60,8 +60,9 @@ public final class Verifier {
     /// @throws FormatException by rule V11 if the file becomes shorter meanwhile
     /// @throws IOException if reading fails
     public static Result verify(ByteSource source, Snapshot snapshot, BaseFiles bases) throws IOException {
-        try {
-            return new Verifier(source, snapshot, bases).verify();
+        Verifier verifier = new Verifier(source, snapshot, bases);
+        try (VerifiedRuns _ = verifier.runs) {
+            return verifier.verify();
         } catch (EOFException e) {
             throw Snapshot.truncated(FormatException.NO_OFFSET, e);
         }
@@ -303,17 +304,26 @@ public final class Verifier {
         try {
             return runs.sums(snapshot, extent);
         } catch (EOFException e) {
-            if (extent.base() == ExtentRecord.THIS_FILE) {
-                throw e;
-            }
-            FormatException cut = snapshot.base(extent.base() - 1).broken("became shorter while it was read");
-            findings.add(new Finding(Rule.V18_BASE, snapshot.commit().sequence(), storage, extent.base(),
-                    extent.fileOffset(), extent.storedLength(), cut.what()));
+            throw e;
+        } catch (FormatException e) {
+            // That coded bytes are damaged, or a base became shorter; what else is wrong with it was reported before.
+            findings.add(new Finding(Rule.of(e), snapshot.commit().sequence(), storage, extent.base(),
+                    extent.fileOffset(), extent.storedLength(), e.what()));
             return Optional.empty();
         } catch (IOException e) {
-            long end = Math.addExact(extent.fileOffset(), extent.storedLength());
-            unread(snapshot.commit().sequence(), storage, extent.base(), end, e);
+            unread(snapshot.commit().sequence(), storage, extent, e);
             return Optional.empty();
+        }
+    }
+
+    private void unread(long sequence, int storage, ExtentRecord extent, IOException failure) throws IOException {
+        long end = Math.addExact(extent.fileOffset(), extent.storedLength());
+        long from = source.failedAt(failure).orElse(extent.fileOffset());
+        Coding coding = extent.coding();
+        if (coding != null && coding.hasReference() && (from < extent.fileOffset() || from >= end)) {
+            unread(sequence, storage, coding.referenceBase(), coding.referenceOffset() + extent.length(), failure);
+        } else {
+            unread(sequence, storage, extent.base(), end, failure);
         }
     }
 
@@ -335,7 +345,7 @@ public final class Verifier {
         if (!sums.equals(extent.sums())) {
             String what = sums.checksum() == extent.sums().checksum() ? "digest of an extent" : "checksum of a chunk";
             findings.add(new Finding(Rule.V14_CHECKSUM, sequence, storage, extent.base(), extent.fileOffset(),
-                    extent.length(), "the " + what + " does not match"));
+                    extent.storedLength(), "the " + what + " does not match"));
         }
     }
 

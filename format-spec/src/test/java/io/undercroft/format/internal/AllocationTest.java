@@ -69,6 +69,18 @@ class AllocationTest {
     }
 
     @Test
+    void codingsWithAnyNumberThatLies() {
+        byte[] file = Features.coded().toByteArray();
+        Forgery forgery = new Forgery(file);
+        for (long at = forgery.at(SectionType.CODE, 0); at <= file.length - Long.BYTES; at += Integer.BYTES) {
+            for (long number : NUMBERS) {
+                assertModest("record at " + at + ": " + number, new Forgery(file).putLong(at, number).sealed());
+                assertModest("record at " + at, new Forgery(file).putInt(at, (int) number).sealed());
+            }
+        }
+    }
+
+    @Test
     void pagesWithAnyNumberThatLies() {
         Forgery forgery = new Forgery(GOLDEN);
         for (long page : new long[]{0, forgery.slot()}) {

@@ -2,7 +2,6 @@ package io.undercroft.format.internal;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
@@ -55,7 +54,7 @@ final class Contents {
         }
     }
 
-    private void addSnapshot(String file, Snapshot snapshot) {
+    private void addSnapshot(String file, Snapshot snapshot) throws IOException {
         long sequence = snapshot.commit().sequence();
         add(file, sequence, "snapshot", snapshot.commit().message());
         for (int number = 0; number < snapshot.storageCount(); number++) {
@@ -76,7 +75,7 @@ final class Contents {
         lines.add(Arrays.stream(fields).map(Object::toString).collect(Collectors.joining("\t")));
     }
 
-    private String sha256(String file, Snapshot snapshot, StorageRecord storage) {
+    private String sha256(String file, Snapshot snapshot, StorageRecord storage) throws IOException {
         try {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");
             for (int i = 0; i < storage.extentCount(); i++) {
@@ -88,13 +87,28 @@ final class Contents {
         }
     }
 
-    private byte[] bytes(String file, Snapshot snapshot, ExtentRecord extent) {
+    private byte[] bytes(String file, Snapshot snapshot, ExtentRecord extent) throws IOException {
         if (extent.kind() == ExtentKind.ZERO) {
             return new byte[(int) extent.length()];
         }
-        String holder = extent.base() == ExtentRecord.THIS_FILE ? file : snapshot.base(extent.base() - 1).path();
-        return MemorySegment.ofArray(files.get(holder)).asSlice(extent.fileOffset(), extent.storedLength())
-                .toArray(ValueLayout.JAVA_BYTE);
+        ByteSource holder = holder(file, snapshot, extent.base());
+        byte[] bytes = new byte[(int) extent.length()];
+        Coding coding = extent.coding();
+        if (coding == null) {
+            holder.read(extent.fileOffset(), MemorySegment.ofArray(bytes));
+            return bytes;
+        }
+        ByteSource reference = holder(file, snapshot, coding.referenceBase());
+        try (Coder coder = Coder.open()) {
+            coder.decode(coding, coded -> holder.read(extent.fileOffset(), coded),
+                    into -> reference.read(coding.referenceOffset(), into), MemorySegment.ofArray(bytes),
+                    extent.fileOffset());
+        }
+        return bytes;
+    }
+
+    private ByteSource holder(String file, Snapshot snapshot, int base) {
+        return source(base == ExtentRecord.THIS_FILE ? file : snapshot.base(base - 1).path());
     }
 
     private ByteSource source(String name) {

@@ -2,6 +2,7 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -41,6 +42,7 @@ final class Corpus {
         corpus.addWhatIsWrongInText();
         corpus.addWhatIsWrongInPages();
         corpus.addWhatIsWrongInData();
+        corpus.addWhatIsWrongInCodings();
         corpus.addWhatIsWrongBetweenSnapshots();
         corpus.addWhatIsWrongElsewhere();
         return corpus.files;
@@ -70,7 +72,7 @@ final class Corpus {
         add(Rule.V10_INDEX, "", golden().putInt(tensor + 4, 1000).sealed());
         add(Rule.V10_INDEX, "text", golden().putLong(golden.at(SectionType.NAMS, 1),
                 golden.getLong(golden.entry(SectionType.STRB) + 16) - 1).sealed());
-        add(Rule.V13_UNSUPPORTED, "kind", golden().putByte(extent, 3).sealed());
+        add(Rule.V13_UNSUPPORTED, "kind", golden().putByte(extent, 9).sealed());
         add(Rule.V15_STRUCTURE, "", golden().putInt(golden.at(SectionType.DTYP, 0) + 12, 0).sealed());
         add(Rule.V15_STRUCTURE, "count", golden().putLong(golden.entry(SectionType.TENS) + 24, 4).sealed());
     }
@@ -107,6 +109,75 @@ final class Corpus {
         add(Rule.V14_CHECKSUM, "", golden().putByte(PAYLOAD, 0).sealed());
         add(Rule.V14_CHECKSUM, "index", golden().putByte(golden().at(SectionType.TENS, 1), 1).sealedDirectory());
         add(Rule.V14_CHECKSUM, "root", golden().putByte(golden().slot() + 96, 0).sealedPage(golden().slot()));
+    }
+
+    /// In the file, extent 1 is coded against extent 0, as the record 0 of CODE says, and extent 2 alone.
+    private void addWhatIsWrongInCodings() {
+        Forgery file = coded();
+        long first = file.at(SectionType.CODE, 0);
+        long second = file.at(SectionType.CODE, 1);
+        add(Rule.V2_RANGE, "reference", coded().putLong(first + 16, file.indexOffset() + 4096).sealed());
+        add(Rule.V2_RANGE, "reference-in-index", codedAgainstAnIndex());
+        add(Rule.V2_RANGE, "coding", codedTwice());
+        add(Rule.V4_EXTENT_SUM, "coded", coded().putLong(first + 8, 256).sealed());
+        add(Rule.V4_EXTENT_SUM, "ratio", codedTooWell());
+        add(Rule.V9_RESERVED, "coding", coded().putInt(first + 28, 1).sealed());
+        add(Rule.V9_RESERVED, "reference", coded().putLong(second + 16, FileLayout.DATA_START).sealed());
+        add(Rule.V10_INDEX, "coding", coded().putInt(second, 0).sealed());
+        Forgery exchanged = coded();
+        for (int field = 0; field < 32; field += 8) {
+            exchanged.putLong(first + field, file.getLong(second + field))
+                    .putLong(second + field, file.getLong(first + field));
+        }
+        add(Rule.V10_INDEX, "coding-order", exchanged.sealed());
+        add(Rule.V10_INDEX, "reference", coded().putShort(first + 6, 1).sealed());
+        add(Rule.V13_UNSUPPORTED, "codec", coded().putByte(first + 4, 3).sealed());
+        long place = file.getLong(file.at(SectionType.EXTN, 2) + 8);
+        int checksum = Checksums.crc32c(MemorySegment.ofArray(coded().putByte(place, 0).sealed()).asSlice(place,
+                file.getLong(second + 8)));
+        add(Rule.V14_CHECKSUM, "coded", coded().putByte(place + 20, 0).sealed());
+        add(Rule.V14_CHECKSUM, "frame", coded().putByte(place, 0).putInt(second + 24, checksum).sealed());
+        add(Rule.V14_CHECKSUM, "decoded",
+                coded().putByte(second + 4, Coding.DIFFERENCE).putLong(second + 16, FileLayout.DATA_START).sealed());
+        add(Rule.V15_STRUCTURE, "width", coded().putByte(first + 5, 3).sealed());
+    }
+
+    private static Forgery coded() {
+        return new Forgery(Features.coded().toByteArray());
+    }
+
+    /// A chunk of zeros in one byte less than there may be.
+    private static byte[] codedTooWell() {
+        FileImage image = new FileImage();
+        image.add(image.putCoded(1, new byte[1 << FileImage.CHUNK_LOG2]));
+        image.index().addStorage("cpu");
+        Forgery forgery = new Forgery(image.toByteArray());
+        return forgery.putLong(forgery.at(SectionType.CODE, 0) + 8, 63).sealed();
+    }
+
+    /// Two storages of the same coded bytes, of which one says that these are a difference from zeros.
+    private static byte[] codedTwice() {
+        FileImage image = new FileImage();
+        image.addStorage(new byte[256]);
+        ExtentRecord extent = image.putCoded(2, new byte[256]);
+        for (int i = 0; i < 2; i++) {
+            image.add(extent);
+            image.index().addStorage("cpu");
+        }
+        Forgery twice = new Forgery(image.toByteArray());
+        long second = twice.at(SectionType.CODE, 1);
+        return twice.putByte(second + 4, Coding.DIFFERENCE).putLong(second + 16, FileLayout.DATA_START).sealed();
+    }
+
+    /// The second snapshot has bytes like those of the index of the first.
+    private static byte[] codedAgainstAnIndex() {
+        byte[] first = Features.shared().toByteArray();
+        int index = Math.toIntExact(Refusals.newest(first).indexOffset());
+        byte[] reference = Arrays.copyOfRange(first, index, index + 64);
+        FileImage next = FileImage.after(first);
+        next.add(next.putCoded(1, reference, ExtentRecord.THIS_FILE, index, reference));
+        next.index().addStorage("cpu");
+        return next.toByteArray();
     }
 
     private void addWhatIsWrongBetweenSnapshots() {

@@ -77,6 +77,31 @@ class FileDumpTest {
     }
 
     @Test
+    void codedExtentsSayHowAndAgainstWhatTheyAreCoded() {
+        assertThat(parts(Features.coded().toByteArray(), ALL)).extracting(Part::title).contains("EXTN 0, RAW",
+                "EXTN 1, CODED, 256 bytes in planes of elements of 4, combined with those from 1024 on in this file",
+                "EXTN 2, CODED, 256 bytes in planes of elements of 2",
+                "CODE 0, extent 1, 256 bytes in planes of elements of 4, combined with those from 1024 on in this file",
+                "CODE 1, extent 2, 256 bytes in planes of elements of 2");
+        assertThat(parts(Features.everySection().toByteArray(), ALL)).extracting(Part::title)
+                .contains("CODE 0, extent 3, 240 bytes in planes of elements of 2, combined with those from 7 on in "
+                        + "'model.safetensors'");
+    }
+
+    @Test
+    void codingsThatBreakARuleAreDescribedWithIt() {
+        Forgery forgery = new Forgery(Features.coded().toByteArray());
+        long first = forgery.at(SectionType.CODE, 0);
+        for (byte[] file : List.of(new Forgery(Features.coded().toByteArray()).putInt(first, -1).sealed(),
+                new Forgery(Features.coded().toByteArray()).putByte(first + 4, 9).sealed())) {
+            List<Part> parts = new ArrayList<>();
+            FileDump.of(MemorySegment.ofArray(file), _ -> true, ALL, OptionalLong.empty(), parts::add);
+            assertThat(parts).filteredOn(part -> part.section().equals("code")).hasSize(2);
+            assertThat(parts).filteredOn(part -> part.fault() != null).isNotEmpty();
+        }
+    }
+
+    @Test
     void theNumberOfDescribedRecordsIsLimited() throws IOException {
         byte[] file = Features.everySection().toByteArray();
         List<Part> parts = parts(file, 1);

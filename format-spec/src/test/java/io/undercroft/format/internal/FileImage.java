@@ -85,6 +85,26 @@ final class FileImage {
         return offset;
     }
 
+    /// {@return an extent that is coded alone, its coded bytes put into the file}
+    ExtentRecord putCoded(int width, byte... bytes) {
+        return putCoded(width, bytes, ExtentRecord.THIS_FILE, 0, null);
+    }
+
+    /// {@return an extent that is coded against a reference, its coded bytes put into the file}
+    ///
+    /// @param base the number of the file with the reference
+    /// @param offset the first byte of the reference there
+    ExtentRecord putCoded(int width, byte[] bytes, int base, long offset, byte @Nullable [] reference) {
+        byte[] coded = Features.coded(width, bytes, reference);
+        return new ExtentRecord(ExtentKind.CODED, false, ExtentRecord.THIS_FILE, put(coded.length, coded), bytes.length,
+                Features.sums(bytes), Features.coding(width, coded, base, offset, reference != null));
+    }
+
+    /// Adds a CODED extent.
+    void add(ExtentRecord coded) {
+        index.addCodedExtent(coded.base(), coded.fileOffset(), coded.length(), coded.sums(), coded.coding());
+    }
+
     /// Adds bytes that are declared free, behind all that was added before.
     void addFreeRange(int length) {
         index.addFreeRange(new FreeRange(FileLayout.DATA_START + data.size(), length));

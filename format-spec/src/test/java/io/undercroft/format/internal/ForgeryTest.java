@@ -3,8 +3,10 @@ package io.undercroft.format.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -41,6 +43,38 @@ class ForgeryTest {
                 // Past the directory, so that the tables lie and not only their places.
                 int at = index + 0x240 + random.nextInt(GOLDEN.length - index - 0x240);
                 forgery.putByte(at, random.nextInt(256));
+            }
+            refused.add(isRefused(forgery.sealed()));
+        }
+        assertThat(refused).contains(true, false);
+    }
+
+    /// The bytes of records, of coded bytes and of references, each with the checksum that it must have.
+    @Test
+    void codedExtentsMayLieAndTheFileIsReadOrRefused() {
+        byte[] coded = Features.coded().toByteArray();
+        Forgery original = new Forgery(coded);
+        long records = original.at(SectionType.CODE, 0);
+        Random random = new Random(20261128);
+        List<Boolean> refused = new ArrayList<>();
+        for (int round = 0; round < 3_000; round++) {
+            Forgery forgery = new Forgery(coded);
+            for (int i = random.nextInt(3); i >= 0; i--) {
+                boolean isRecord = random.nextBoolean();
+                long at = isRecord
+                        ? records + random.nextInt(64)
+                        : FileLayout.DATA_START
+                                + random.nextInt((int) (original.indexOffset() - FileLayout.DATA_START));
+                forgery.putByte(at, random.nextInt(256));
+            }
+            byte[] forged = forgery.sealed();
+            for (int i = 0; i < 2; i++) {
+                long place = forgery.getLong(forgery.at(SectionType.EXTN, i + 1) + 8);
+                long length = forgery.getLong(records + 32L * i + 8);
+                if (length >= 0 && length <= forged.length - place) {
+                    forgery.putInt(records + 32L * i + 24,
+                            Checksums.crc32c(MemorySegment.ofArray(forged).asSlice(place, length)));
+                }
             }
             refused.add(isRefused(forgery.sealed()));
         }

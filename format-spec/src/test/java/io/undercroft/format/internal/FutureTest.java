@@ -34,7 +34,7 @@ class FutureTest {
                         "a required bit, of the file or a commit", "a read-only-compatible bit", "an optional bit",
                         "a critical section", "another section", "longer records, where allowed",
                         "a longer commit record", "a flag of an extent or tensor, a reserved byte",
-                        "a kind of extent or base", "an element type", "a tag of the state tree");
+                        "a kind of extent or base, a codec", "an element type", "a tag of the state tree");
     }
 
     @Test
@@ -189,7 +189,7 @@ class FutureTest {
 
     @Test
     void aKindOfExtentOrBaseIsRefusedWithWhatStandsOnIt() throws IOException {
-        for (int kind : new int[]{3, 4, 0xFF}) {
+        for (int kind : new int[]{4, 9, 0xFF}) {
             Snapshot extents = open(new Forgery(GOLDEN).putByte(forgery.at(SectionType.EXTN, 1), kind).sealed());
             refusedInUse(Rule.V13_UNSUPPORTED, () -> extents.storage(0));
             assertThat(extents.storage(1)).isEqualTo(open(GOLDEN).storage(1));
@@ -198,6 +198,18 @@ class FutureTest {
         Snapshot bases = open(based.putShort(based.at(SectionType.BASE, 1) + 12, 2).sealed());
         refusedInUse(Rule.V13_UNSUPPORTED, () -> bases.storage(2));
         assertThat(bases.storage(0)).isEqualTo(open(EVERYTHING).storage(0));
+    }
+
+    @Test
+    void aCodecIsRefusedWithTheExtentsThatHaveIt() throws IOException {
+        byte[] coded = Features.coded().toByteArray();
+        Forgery known = new Forgery(coded);
+        for (int codec : new int[]{0, 3, 0xFF}) {
+            Snapshot snapshot = open(
+                    new Forgery(coded).putByte(known.at(SectionType.CODE, 0) + 4, codec).sealed());
+            refusedInUse(Rule.V13_UNSUPPORTED, () -> snapshot.extent(1));
+            assertThat(snapshot.extent(2)).isEqualTo(open(coded).extent(2));
+        }
     }
 
     @Test

@@ -4,6 +4,8 @@ import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -11,15 +13,18 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /// The golden files: what each shows is said in section 19 of `SPEC.md`. Places, tables and ids are those of section
 /// 12, but where a file shows what no writer of this version makes.
 final class GoldenFiles {
     private static final DTypeRecord FLOAT32 = new DTypeRecord("float32", 32);
+    private static final DTypeRecord BFLOAT16 = new DTypeRecord("bfloat16", 16);
     private static final DTypeRecord UINT8 = new DTypeRecord("uint8", 8);
     private static final int CHUNK = 1 << FileImage.CHUNK_LOG2;
     private static final int FUTURE_MINOR = 9;
@@ -42,6 +47,7 @@ final class GoldenFiles {
         byte[] safetensors = safetensors();
         files.put("foreign.safetensors", safetensors);
         files.put("foreign.croft", foreign(safetensors));
+        files.put("coded.croft", coded(safetensors));
         files.put("sealed.croft", sealed);
         files.put("large-index.croft", largeIndex());
         files.put("future.croft", future());
@@ -191,6 +197,85 @@ final class GoldenFiles {
         tensors.put("bias", index.addTensor(tensor(uint8, 1, 0, 0, Set.of(), 5)));
         name(index, tensors);
         return image.toByteArray();
+    }
+
+    /// A chunk of float32 as it is; a storage whose first chunk is coded against it, and whose second is short and
+    /// coded alone; a chunk of bfloat16 coded alone; and a few bytes coded against those of the weight in another file.
+    /// In the second snapshot, the first chunk of the second storage is another one.
+    private static byte[] coded(byte[] safetensors) throws IOException {
+        byte[] base = floats(1, null, CHUNK / 4);
+        byte[] short4 = floats(2, null, 1000);
+        byte[] half = bfloats(3, CHUNK / 2);
+        FileImage image = new FileImage();
+        byte[] weight = Arrays.copyOfRange(safetensors, safetensors.length - 29, safetensors.length - 5);
+        byte[] near = weight.clone();
+        near[7] ^= 1;
+        int foreign = image.index()
+                .addBase(BaseRecord.foreign("foreign.safetensors", Digest128.of(MemorySegment.ofArray(safetensors)),
+                        safetensors.length));
+        ExtentRecord few = image.putCoded(1, near, foreign, safetensors.length - 29, weight);
+        long place = image.put(CHUNK, base);
+        image.addRawExtentAt(place, base);
+        image.index().addStorage("cpu");
+        byte[] tuned = floats(4, base, CHUNK / 4);
+        image.add(image.putCoded(4, tuned, ExtentRecord.THIS_FILE, place, base));
+        image.add(image.putCoded(4, short4));
+        image.index().addStorage("cpu");
+        image.add(image.putCoded(2, half));
+        image.index().addStorage("cpu");
+        image.add(few);
+        image.index().addStorage("cpu");
+        byte[] first = namedCoded(image).toByteArray();
+
+        Snapshot before = Refusals.open(first);
+        FileImage next = FileImage.after(first);
+        next.index().addBase(before.base(0));
+        next.addRawExtentAt(place, base);
+        next.index().addStorage("cpu");
+        next.add(next.putCoded(4, floats(5, tuned, CHUNK / 4), ExtentRecord.THIS_FILE, place, base));
+        next.add(before.extent(2));
+        next.index().addStorage("cpu");
+        for (int extent = 3; extent < before.extentCount(); extent++) {
+            next.add(before.extent(extent));
+            next.index().addStorage("cpu");
+        }
+        next.index().putMetadata(COMMIT, "2");
+        return namedCoded(next).toByteArray();
+    }
+
+    private static FileImage namedCoded(FileImage image) {
+        IndexBuilder index = image.index();
+        int float32 = index.addDType(FLOAT32);
+        int bfloat16 = index.addDType(BFLOAT16);
+        SequencedMap<String, Integer> tensors = new LinkedHashMap<>();
+        tensors.put("base", index.addTensor(tensor(float32, 0, 0, 0, Set.of(), CHUNK / 4)));
+        tensors.put("tuned", index.addTensor(tensor(float32, 1, 0, 0, Set.of(), CHUNK / 4 + 1000)));
+        tensors.put("half", index.addTensor(tensor(bfloat16, 2, 0, 0, Set.of(), CHUNK / 2)));
+        tensors.put("weight", index.addTensor(tensor(float32, 3, 0, 0, Set.of(), 2, 3)));
+        name(index, tensors);
+        return image;
+    }
+
+    /// {@return weights as of a new layer, or such that differ from others a little}
+    private static byte[] floats(long seed, byte @Nullable [] others, int count) {
+        Random random = new Random(seed);
+        ByteBuffer bytes = ByteBuffer.allocate(4 * count).order(ByteOrder.LITTLE_ENDIAN);
+        for (int i = 0; i < count; i++) {
+            float other = others == null
+                    ? 0
+                    : ByteBuffer.wrap(others).order(ByteOrder.LITTLE_ENDIAN).getFloat(4 * i);
+            bytes.putFloat((float) (other + random.nextGaussian() * (others == null ? 0.02 : 0.00005)));
+        }
+        return bytes.array();
+    }
+
+    private static byte[] bfloats(long seed, int count) {
+        byte[] floats = floats(seed, null, count);
+        byte[] bytes = new byte[2 * count];
+        for (int i = 0; i < count; i++) {
+            System.arraycopy(floats, 4 * i + 2, bytes, 2 * i, 2);
+        }
+        return bytes;
     }
 
     private static void adopt(IndexBuilder index, int base, byte[] file, int offset, int length) {

@@ -193,6 +193,24 @@ class GoldenTest {
     }
 
     @Test
+    void extentsAreCodedAloneAndAgainstBytesOfThisFileAndOfAnother() throws IOException {
+        Snapshot second = open("coded.croft");
+        Snapshot first = second.openAt(1);
+        List<ExtentRecord> extents = Stream.iterate(0, i -> i + 1).limit(first.extentCount()).map(first::extent)
+                .toList();
+        assertThat(extents).extracting(ExtentRecord::kind).containsExactly(ExtentKind.RAW, ExtentKind.CODED,
+                ExtentKind.CODED, ExtentKind.CODED, ExtentKind.CODED);
+        List<Coding> codings = extents.stream().skip(1).map(ExtentRecord::coding).toList();
+        assertThat(codings).extracting(Coding::codec).containsExactly(Coding.DIFFERENCE, Coding.PLANES, Coding.PLANES,
+                Coding.DIFFERENCE);
+        assertThat(codings).extracting(Coding::width).containsExactly(4, 4, 2, 1);
+        assertThat(codings).extracting(Coding::referenceBase).containsExactly(0, 0, 0, 1);
+        assertThat(codings.getFirst().referenceOffset()).isEqualTo(extents.getFirst().fileOffset());
+        assertThat(second.extent(1).fileOffset()).isGreaterThan(first.commit().committedLength());
+        assertThat(second.extent(2)).isEqualTo(first.extent(2));
+    }
+
+    @Test
     void theOthersHaveWhatTheyShow() throws IOException {
         assertThat(open("sealed.croft").header().isSealed()).isTrue();
         assertThat(open("large-index.croft").index().count(SectionType.ISUM)).isGreaterThan(16);

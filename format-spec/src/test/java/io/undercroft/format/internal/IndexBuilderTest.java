@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -198,7 +199,7 @@ class IndexBuilderTest {
             assertThat(SectionFields.OFFSET.get(bytes, entry)).isEqualTo((end + 7) / 8 * 8);
             end = SectionFields.OFFSET.get(bytes, entry) + SectionFields.LENGTH.get(bytes, entry);
         }
-        assertThat(codes).hasToString("EXTNSTORTENSDIMSNAMSSTRSDTYPSTRBTREEMETABASEFREENEXTrowsISUM");
+        assertThat(codes).hasToString("EXTNSTORTENSDIMSNAMSSTRSDTYPSTRBTREEMETABASEFREECODENEXTrowsISUM");
         assertThat(bytes.byteSize()).isEqualTo((end + 7) / 8 * 8);
     }
 
@@ -324,5 +325,38 @@ class IndexBuilderTest {
 
     private Snapshot open() throws IOException {
         return Snapshot.open(ByteSource.of(MemorySegment.ofArray(image.toByteArray())), Limits.DEFAULT);
+    }
+
+    @Test
+    void codedExtentsThatReadersWouldRefuseAreRefused() throws IOException {
+        ExtentSums sums = Features.sums(new byte[256]);
+        int croft = index.addBase(Features.croft("first.croft", 0));
+        int foreign = index.addBase(Features.foreign("model.safetensors"));
+        for (Coding wrong : List.of(new Coding(0, 1, 100, 0, 0, 0), new Coding(3, 1, 100, 0, 0, 0),
+                new Coding(1, 0, 100, 0, 0, 0), new Coding(1, 3, 100, 0, 0, 0), new Coding(1, 16, 100, 0, 0, 0),
+                new Coding(1, -1, 100, 0, 0, 0), new Coding(1, 1, 0, 0, 0, 0), new Coding(1, 1, 256, 0, 0, 0),
+                new Coding(1, 1, -1, 0, 0, 0), new Coding(1, 1, 100, 0, foreign, 0), new Coding(1, 1, 100, 0, 0, 64),
+                new Coding(2, 1, 100, 0, 9, 0), new Coding(2, 1, 100, 0, -1, 0),
+                new Coding(2, 1, 100, 0, foreign, 1000 - 255), new Coding(2, 1, 100, 0, foreign, -1))) {
+            assertThatIllegalArgumentException().as(wrong.toString())
+                    .isThrownBy(() -> index.addCodedExtent(0, 1024, 256, sums, wrong));
+        }
+        Coding right = new Coding(2, 8, 100, 0, foreign, 1000 - 256);
+        for (long length : new long[]{0, -1, 65_537, 100, 257}) {
+            assertThatIllegalArgumentException().isThrownBy(() -> index.addCodedExtent(0, 1024, length, sums, right));
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> index.addCodedExtent(foreign, 0, 256, sums, right));
+        assertThatIllegalArgumentException().isThrownBy(() -> index.addCodedExtent(9, 0, 256, sums, right));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> index.addCodedExtent(croft, 200_000 - 64, 256, sums, right));
+
+        index.addCodedExtent(croft, 200_000 - 128, 256, sums, right);
+        index.addStorage("cpu");
+        assertThat(open().faults()).isEmpty();
+        assertThat(open().extent(0).coding()).isEqualTo(right);
+        assertThat(open().index().count(SectionType.CODE)).isEqualTo(1);
+
+        index.addCodedExtent(0, 1024 + 32, 256, sums, new Coding(1, 1, 100, 0, 0, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> index.addStorage("cpu")).withMessageContaining("aligned");
     }
 }

@@ -42,6 +42,11 @@ class IndexCopyTest {
                     copy.place(number, places.computeIfAbsent(extent.fileOffset(), from -> append(
                             Arrays.copyOfRange(old, (int) (long) from, (int) (from + extent.storedLength())))));
                 }
+                Coding coding = extent.coding();
+                if (coding != null && coding.hasReference() && coding.referenceBase() == ExtentRecord.THIS_FILE) {
+                    copy.placeReference(number, places.computeIfAbsent(coding.referenceOffset(), from -> append(
+                            Arrays.copyOfRange(old, (int) (long) from, (int) (from + extent.length())))));
+                }
             }
             return this;
         }
@@ -114,11 +119,17 @@ class IndexCopyTest {
         assertThat(copy.recordSize(type)).isEqualTo(recordSize);
         assertThat(copy.count(type)).isPositive().isEqualTo(old.count(type));
         for (long record = 0; record < old.count(type); record++) {
-            long from = record * recordSize + (type == SectionType.EXTN ? 16 : 0);
-            long to = (record + 1) * recordSize;
-            assertThat(MemorySegment.mismatch(old.section(type), from, to, copy.section(type), from, to))
-                    .as("record %d of %s", record, type).isEqualTo(-1);
+            long start = record * recordSize;
+            long from = start + (type == SectionType.EXTN ? 16 : type == SectionType.CODE ? 24 : 0);
+            assertSame(old.section(type), copy.section(type), from, start + recordSize);
+            if (type == SectionType.CODE) {
+                assertSame(old.section(type), copy.section(type), start, start + 16);
+            }
         }
+    }
+
+    private static void assertSame(MemorySegment old, MemorySegment copy, long from, long to) {
+        assertThat(MemorySegment.mismatch(old, from, to, copy, from, to)).as("from %d on", from).isEqualTo(-1);
     }
 
     @Test
@@ -156,6 +167,61 @@ class IndexCopyTest {
         assertThat(open(apart.finish()).extent(0).isShared()).isFalse();
         assertThat(open(apart.finish()).extent(1).isShared()).isFalse();
         assertThat(verify(apart.finish())).isEmpty();
+    }
+
+    @Test
+    void codedExtentsKeepTheirCodedBytesAndTheirReferencesAreCopied() throws IOException {
+        byte[] old = Features.coded().toByteArray();
+        NewFile file = new NewFile(old).placeAll();
+        Snapshot copy = open(file.finish());
+
+        assertThat(verify(file.finish())).isEmpty();
+        for (int extent = 1; extent < copy.extentCount(); extent++) {
+            Coding before = file.snapshot.extent(extent).coding();
+            Coding after = copy.extent(extent).coding();
+            assertThat(after).usingRecursiveComparison().ignoringFields("referenceOffset").isEqualTo(before);
+            assertThat(copy.extent(extent).sums()).isEqualTo(file.snapshot.extent(extent).sums());
+        }
+        assertThat(copy.extent(1).coding().referenceOffset()).isEqualTo(copy.extent(0).fileOffset())
+                .isNotEqualTo(file.snapshot.extent(0).fileOffset());
+        assertThat(copy.extent(2).coding().referenceOffset()).isZero();
+    }
+
+    @Test
+    void aReferenceThatWasNotPlacedIsRefused() throws IOException {
+        NewFile file = new NewFile(Features.coded().toByteArray());
+        for (int extent = 0; extent < file.snapshot.extentCount(); extent++) {
+            file.copy.place(extent, FileLayout.DATA_START + 1024L * extent);
+        }
+        assertThatIllegalStateException().isThrownBy(() -> file.copy.build(1))
+                .withMessageContaining("extent 1").withMessageContaining("reference");
+        for (int extent : new int[]{0, 2}) {
+            assertThatIllegalArgumentException().as("has none")
+                    .isThrownBy(() -> file.copy.placeReference(extent, 2048));
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> file.copy.placeReference(1, FileLayout.DATA_START - 1));
+        file.copy.placeReference(1, FileLayout.DATA_START + 3);
+        assertThat(file.copy.build(1).byteSize()).isPositive();
+    }
+
+    @Test
+    void aReferenceInABaseMayStayThereOrBePlacedLikeAnyBytes() throws IOException {
+        NewFile file = new NewFile(Features.everySection().toByteArray()).placeAll();
+        Snapshot stayed = open(file.finish());
+        assertThat(stayed.faults()).isEmpty();
+        assertThat(stayed.extent(3).coding().referenceBase()).isEqualTo(2);
+        assertThat(stayed.extent(4).base()).isEqualTo(1);
+
+        file.copy.place(1, file.append(new byte[8]));
+        file.copy.place(2, file.append(new byte[5]));
+        file.copy.place(4, file.append(new byte[200]));
+        Snapshot named = open(file.finish());
+        assertThat(named.faults()).isEmpty();
+        assertThat(named.baseCount()).as("the reference names one still").isEqualTo(1);
+        assertThat(named.extent(3).coding().referenceBase()).isEqualTo(1);
+        file.copy.placeReference(3, file.append(new byte[240]));
+        assertThat(open(file.finish()).baseCount()).isZero();
+        assertThat(open(file.finish()).faults()).isEmpty();
     }
 
     @Test

@@ -42,7 +42,8 @@ class KaitaiTest {
             Map.entry("STRS: numbered strings", "newest.index.strings.records"),
             Map.entry("DTYP: element types", "newest.index.dtypes.records"),
             Map.entry("BASE: other files", "newest.index.bases.records"),
-            Map.entry("FREE: free ranges", "newest.index.free_ranges.records"), Map.entry("Head of a set", "head"),
+            Map.entry("FREE: free ranges", "newest.index.free_ranges.records"),
+            Map.entry("CODE: coded extents", "newest.index.codings.records"), Map.entry("Head of a set", "head"),
             Map.entry("Shard", "shards"));
 
     @TempDir
@@ -116,6 +117,24 @@ class KaitaiTest {
                         .isEqualTo(extent.digest("digest"));
             } else {
                 assertThat(extent.get("stored_bytes").value()).isNull();
+            }
+        });
+    }
+
+    @Test
+    void itFindsTheCodedBytesOfExtentsAndTheirReferences() {
+        Parsed index = kaitai.parse("Croft", Golden.resource("golden/coded.croft")).get("newest.index");
+        assertThat(index.all("codings.records")).hasSizeGreaterThan(3).allSatisfy(coding -> {
+            assertThat(Checksums.crc32c(MemorySegment.ofArray(coding.bytes("coded_bytes"))))
+                    .isEqualTo(coding.bits("coded_crc32c"));
+            boolean isElsewhere = coding.integer("reference_base") > 0;
+            if (isElsewhere) {
+                assertThat(coding.text("reference_file.text")).isEqualTo("foreign.safetensors");
+            }
+            if (isElsewhere || coding.text("codec").equals("PLANES")) {
+                assertThat(coding.get("reference_bytes").value()).isNull();
+            } else {
+                assertThat(coding.bytes("reference_bytes")).hasSize(coding.integer("extent.extent_length"));
             }
         });
     }

@@ -34,9 +34,9 @@ class OtherFilesTest {
         assertThat(snapshot.extent(0).base()).isEqualTo(ExtentRecord.THIS_FILE);
         assertThat(snapshot.extent(1))
                 .isEqualTo(new ExtentRecord(ExtentKind.RAW, false, 1, FileLayout.DATA_START + 64, 8,
-                        Features.sums(new byte[8])));
+                        Features.sums(new byte[8]), null));
         assertThat(snapshot.extent(2)).isEqualTo(new ExtentRecord(ExtentKind.FOREIGN, false, 2, 11, 5,
-                Features.sums(new byte[5])));
+                Features.sums(new byte[5]), null));
     }
 
     @Test

@@ -11,8 +11,10 @@ import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.IntFunction;
@@ -110,8 +112,7 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
                 index.all("entries").map(Reading::entry).toList(),
                 List.of(commit.integer("record_length"), header.bits("crc32c_of_the_bytes_before"),
                         commit.bits("crc32c_of_the_bytes_before")),
-                records(index, "extents", Reading::extent),
-                storages(index), records(index, "tensors", Reading::tensor),
+                extents(index), storages(index), records(index, "tensors", Reading::tensor),
                 records(index, "tensors",
                         tensor -> tensor.get("shown_as").value() == null ? "nothing" : tensor.text("shown_as")),
                 records(index, "names", name -> name.text("text") + " " + name.number("tensor")),
@@ -152,10 +153,24 @@ record Reading(Header header, CommitRecord commit, List<Long> head, List<List<Ob
         return SectionType.of(SectionType.code(entry.text("section"))) == null;
     }
 
-    private static ExtentRecord extent(Parsed extent) {
-        return new ExtentRecord(ExtentKind.of(extent.integer("extent_kind.id")), extent.is("is_shared"),
-                extent.integer("base"), extent.number("file_offset"), extent.number("extent_length"),
-                new ExtentSums(extent.bits("extent_crc32c"), extent.digest("digest")));
+    private static List<ExtentRecord> extents(Parsed index) {
+        Map<Integer, Coding> codings = new HashMap<>();
+        index.all("codings.records").forEach(coding -> codings.put(coding.integer("coded_extent"), coding(coding)));
+        List<ExtentRecord> extents = new ArrayList<>();
+        index.all("extents.records").forEach(extent -> extents.add(
+                new ExtentRecord(ExtentKind.of(extent.integer("extent_kind.id")), extent.is("is_shared"),
+                        extent.integer("base"), extent.number("file_offset"), extent.number("extent_length"),
+                        new ExtentSums(extent.bits("extent_crc32c"), extent.digest("digest")),
+                        codings.remove(extents.size()))));
+        if (!codings.isEmpty()) {
+            throw new IllegalArgumentException("codings of extents that are not there: " + codings);
+        }
+        return extents;
+    }
+
+    private static Coding coding(Parsed coding) {
+        return new Coding(coding.integer("codec.id"), coding.integer("width"), coding.number("coded_length"),
+                coding.bits("coded_crc32c"), coding.integer("reference_base"), coding.number("reference_offset"));
     }
 
     /// The extents of a storage end where those of the next one start.

@@ -140,6 +140,59 @@ class RuleTest {
     }
 
     @Test
+    void codedExtentsAreRefusedIfTheirRecordsCannotBe() {
+        byte[] file = Features.coded().toByteArray();
+        Forgery coded = new Forgery(file);
+        long first = coded.at(SectionType.CODE, 0);
+        long second = coded.at(SectionType.CODE, 1);
+        for (long length : new long[]{0, 256, 257, 1L << 32}) {
+            refused(Rule.V4_EXTENT_SUM, new Forgery(file).putLong(first + 8, length).sealed());
+        }
+        refused(Rule.V1_ARITHMETIC, new Forgery(file).putLong(first + 8, -1).sealed());
+        refused(Rule.V1_ARITHMETIC, new Forgery(file).putLong(first + 16, -1).sealed());
+        for (int width : new int[]{0, 3, 16, 0x80, 0xFF}) {
+            refused(Rule.V15_STRUCTURE, new Forgery(file).putByte(first + 5, width).sealed());
+        }
+        for (long reference : new long[]{0, 1023, coded.indexOffset() + 4096, Long.MAX_VALUE}) {
+            refused(Rule.V2_RANGE, new Forgery(file).putLong(first + 16, reference).sealed());
+        }
+        refused(Rule.V9_RESERVED, new Forgery(file).putInt(first + 28, 1).sealed());
+        refused(Rule.V9_RESERVED, new Forgery(file).putShort(second + 6, 1).sealed());
+        refused(Rule.V9_RESERVED, new Forgery(file).putLong(second + 16, 2048).sealed());
+        refused(Rule.V10_INDEX, new Forgery(file).putShort(first + 6, 1).sealed());
+        refused(Rule.V10_INDEX, new Forgery(file).putInt(first, 0).sealed());
+        refused(Rule.V10_INDEX, new Forgery(file).putInt(first, 2).sealed());
+        refused(Rule.V10_INDEX, new Forgery(file).putInt(second, 3).sealed());
+        refused(Rule.V10_INDEX, new Forgery(file).putInt(second, -1).sealed());
+        refused(Rule.V10_INDEX, new Forgery(file).putByte(coded.at(SectionType.EXTN, 0), 3).sealed());
+        refused(Rule.V2_RANGE, new Forgery(file).putLong(coded.at(SectionType.EXTN, 1) + 8, 1024 + 256 + 32).sealed());
+        refused(Rule.V2_RANGE, new Forgery(file).putLong(coded.at(SectionType.EXTN, 1) + 8, 1024).sealed());
+    }
+
+    @Test
+    void v10RefusesACodingOfAnExtentThatIsNotCoded() {
+        Forgery coded = new Forgery(Features.coded().toByteArray());
+        long extent = coded.at(SectionType.EXTN, 2);
+        for (int field = 4; field < 40; field += 4) {
+            if (field != 16 && field != 20) {
+                coded.putInt(extent + field, 0);
+            }
+        }
+        refused(Rule.V10_INDEX, coded.putByte(extent, 1).sealed());
+    }
+
+    @Test
+    void v2RefusesReferencesInTheCommitSlots() {
+        byte[] first = Features.shared().toByteArray();
+        byte[] two = FileImage.append(first, new IndexBuilder(FileImage.CHUNK_LOG2), "");
+        byte[] slot = Refusals.newest(two).encode();
+        FileImage onSlot = FileImage.after(two);
+        onSlot.add(onSlot.putCoded(1, slot, ExtentRecord.THIS_FILE, Refusals.header(two).slots(), slot));
+        onSlot.index().addStorage("cpu");
+        refused(Rule.V2_RANGE, onSlot.toByteArray());
+    }
+
+    @Test
     void v5RefusesTensorsThatReachOutsideTheirStorage() {
         refused(Rule.V5_STRIDE_RANGE, new Forgery(GOLDEN).putLong(forgery.at(SectionType.TENS, 0) + 8, 4).sealed());
         refused(Rule.V5_STRIDE_RANGE,
@@ -318,7 +371,7 @@ class RuleTest {
         refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putShort(8, 2).sealedPage(0));
         refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putLong(32, 4).sealedPage(0));
         refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putLong(forgery.slot() + 88, 4).sealedPage(forgery.slot()));
-        refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putByte(forgery.at(SectionType.EXTN, 1), 3).sealed());
+        refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putByte(forgery.at(SectionType.EXTN, 1), 9).sealed());
         refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putInt(forgery.at(SectionType.DTYP, 0) + 16, 32).sealed());
         refused(Rule.V13_UNSUPPORTED, new Forgery(GOLDEN).putInt(forgery.entry(SectionType.META), 0x58585858).sealed());
     }

@@ -123,6 +123,15 @@ class SpecTablesTest {
                         Long.toString(Header.SEALED), "SEALED"));
     }
 
+    @Test
+    void theCodecsAreThoseOfTheTable() throws IOException {
+        assertThat(SpecTable.one(Golden.spec(), "codec", "name", "coded bytes").rows())
+                .extracting(row -> row.subList(0, 2)).containsExactly(
+                        List.of(Integer.toString(Coding.PLANES), "PLANES"),
+                        List.of(Integer.toString(Coding.DIFFERENCE), "DIFFERENCE"));
+        assertThat(Golden.spec()).contains("at most " + Coding.MOST_RATIO + " bytes for each of them");
+    }
+
     /// {@return the fields that a table has}
     static List<Field> fields(SpecTable table) {
         return table.rows().stream()

@@ -132,6 +132,6 @@ class StorageCheckTest {
     }
 
     private static StorageChunk place(int storage, long start, long length, int base, long fileOffset) {
-        return new StorageChunk(storage, start, length, base, fileOffset, 0);
+        return new StorageChunk(storage, start, length, base, fileOffset, 0, null);
     }
 }

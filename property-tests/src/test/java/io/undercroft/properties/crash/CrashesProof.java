@@ -106,11 +106,13 @@ public final class CrashesProof {
         change(state);
         cut("append after a torn one", path, (disk, file) -> disk.commit(file, state, OPTIONS));
         cut("compaction", path,
-                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2,
+                        SaveOptions.Compression.NONE, Replacing.ANY));
         cutFailures("save over a file", path, (disk, file) -> disk.save(file, state, OPTIONS));
         cutFailures("append", path, (disk, file) -> disk.commit(file, state, OPTIONS));
         cutFailures("compaction", path,
-                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2,
+                        SaveOptions.Compression.NONE, Replacing.ANY));
         cutSet("set.safetensors.index.json", "export of a set", 900, SETS, "2KB");
         cutSet("set.safetensors.index.json", "export over another set", 900, SETS, "1KB");
         cutSet(".metadata", "export of a distributed checkpoint", 900, DISTRIBUTED, "6KB");
@@ -275,7 +277,8 @@ public final class CrashesProof {
         cut("append to a large file once more", path, triesPerFault,
                 (disk, file) -> disk.commit(file, state, OPTIONS));
         cut("compaction of a large file", path, triesPerFault,
-                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() == 2, Replacing.ANY));
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() == 2,
+                        SaveOptions.Compression.NONE, Replacing.ANY));
         cutSet("large.safetensors.index.json", "export of a large set", LARGE, SETS, "2MB");
     }
 

@@ -116,7 +116,8 @@ class DiskTracesTest {
                 OPTIONS.message("six").metadata(Map.of("lr", "0.1"))));
         trace("commit of what is there", disk -> disk.commit(file, state(6, 10_000), OPTIONS));
         trace("compaction",
-                disk -> new FileCopier(disk).compact(file, info -> info.sequence() > 2, Replacing.ANY));
+                disk -> new FileCopier(disk).compact(file, info -> info.sequence() > 2,
+                        SaveOptions.Compression.NONE, Replacing.ANY));
         trace("save of a large file", disk -> disk.save(folder.resolve("large.croft"),
                 state(7, 3 << 20), OPTIONS));
         trace("save with a base", disk -> disk.save(folder.resolve("thin.croft"),

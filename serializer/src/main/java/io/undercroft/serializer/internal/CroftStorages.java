@@ -2,6 +2,7 @@ package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.Checksums;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Rule;
@@ -21,6 +22,7 @@ import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.internal.loading.CheckedInput;
 import io.undercroft.serializer.internal.loading.CheckedRun;
+import io.undercroft.serializer.internal.loading.CodedPiece;
 import io.undercroft.serializer.internal.loading.DeviceSource;
 import io.undercroft.serializer.internal.loading.PieceReader;
 import io.undercroft.serializer.internal.loading.IncrementalChecksum;
@@ -293,7 +295,7 @@ final class CroftStorages implements AutoCloseable {
                     Extent.Place place = extent.kind() == ExtentKind.ZERO
                             ? Extent.Place.NOWHERE
                             : extent.base() == ExtentRecord.THIS_FILE ? Extent.Place.FILE : Extent.Place.BASE;
-                    all.add(new Extent(start, extent.length(), place, 0, extent.fileOffset(),
+                    all.add(new Extent(start, extent.length(), place, 0, extent.fileOffset(), extent.storedLength(),
                             place == Extent.Place.NOWHERE ? Optional.empty() : Optional.of(extent.digest())));
                     start += extent.length();
                 }
@@ -309,7 +311,7 @@ final class CroftStorages implements AutoCloseable {
                 for (ExtentRecord extent : records()) {
                     if (extent.kind() != ExtentKind.ZERO && cache.filter(use -> use.has(extent)).isEmpty()) {
                         try {
-                            runs.add(fileOf(extent.base()).piece(extent.fileOffset(), extent.length()));
+                            runs.addAll(Piece.files(List.of(piece(extent, 0, extent.length()))));
                         } catch (FormatException _) {
                             // Thrown again when the storage is touched.
                         }
@@ -342,13 +344,32 @@ final class CroftStorages implements AutoCloseable {
                 long from = Math.max(part.start(), start);
                 long to = Math.min(part.end(), end);
                 if (from < to) {
-                    pieces.add(extent.kind() == ExtentKind.ZERO
-                            ? new ZeroPiece(to - from)
-                            : fileOf(extent.base()).piece(extent.fileOffset() + from - start, to - from));
+                    pieces.add(piece(extent, from - start, to - from));
                 }
                 start = end;
             }
             return pieces;
+        }
+
+        private Piece piece(ExtentRecord extent, long from, long length) {
+            if (extent.kind() == ExtentKind.ZERO) {
+                return new ZeroPiece(length);
+            }
+            MappedFile there = fileOf(extent.base());
+            Coding coding = extent.coding();
+            if (coding == null) {
+                return there.piece(extent.fileOffset() + from, length);
+            }
+            FilePiece reference = coding.hasReference()
+                    ? fileOf(coding.referenceBase()).piece(coding.referenceOffset(), extent.length())
+                    : null;
+            return new CodedPiece(coding, there.piece(extent.fileOffset(), coding.length()), reference,
+                    extent.length(), from, length, options.checksums() != ChecksumPolicy.NONE);
+        }
+
+        @Override
+        protected boolean isMappable() {
+            return records().stream().allMatch(extent -> extent.coding() == null);
         }
 
         /// Returns whether the bytes are mapped, or copied, for the storage alone. A few stored bytes can be those of
@@ -426,7 +447,9 @@ final class CroftStorages implements AutoCloseable {
         }
 
         Allocation read(Span part) {
-            boolean checks = isCheckedWhenTouched();
+            // What is decoded is checked, as what it is decoded from may be in another file.
+            boolean checks = isCheckedWhenTouched()
+                    || (options.checksums() != ChecksumPolicy.NONE && !isMappable());
             Span around = checks ? check.chunksAround(number, part) : part;
             List<StorageChunk> chunks = !checks
                     ? List.of()
@@ -487,8 +510,8 @@ final class CroftStorages implements AutoCloseable {
 
         @Override
         public boolean isIntact(MemorySegment mapped) throws IOException {
-            return Checksums.crc32c(mapped) == chunk.checksum() || StorageCheck.crc32c(chunk,
-                    new FileSource(Objects.requireNonNull(files.get(chunk.base())))) == chunk.checksum();
+            return Checksums.crc32c(mapped) == chunk.checksum() || StorageCheck.isIntact(chunk,
+                    new FileSource(Objects.requireNonNull(files.get(chunk.base()))));
         }
 
         @Override
@@ -504,7 +527,7 @@ final class CroftStorages implements AutoCloseable {
         for (ExtentRecord extent : extents) {
             boolean follows = before == null || (extent.base() == before.base()
                     && extent.fileOffset() == before.fileOffset() + before.length());
-            if (!follows || extent.kind() == ExtentKind.ZERO || extent.isShared()) {
+            if (!follows || extent.kind() == ExtentKind.ZERO || extent.isShared() || extent.coding() != null) {
                 return false;
             }
             before = extent;
@@ -518,6 +541,9 @@ final class CroftStorages implements AutoCloseable {
         }
         if (extent.kind() == ExtentKind.ZERO) {
             throw notWritable("it is partly zeros that have no place in the file");
+        }
+        if (extent.coding() != null) {
+            throw notWritable("it is partly compressed");
         }
         if (extent.isShared()) {
             throw notWritable(

@@ -129,7 +129,10 @@ public final class DamageNames {
             long from = Math.max(finding.offset() - extent.fileOffset(), 0);
             long to = Math.min(finding.offset() + finding.length() - extent.fileOffset(), extent.storedLength());
             if (extent.base() == finding.base() && from < to) {
-                ranges.add(new Span(start + from, start + to));
+                // Damage of coded bytes can be anywhere in what they are decoded to.
+                ranges.add(extent.coding() == null
+                        ? new Span(start + from, start + to)
+                        : new Span(start, start + extent.length()));
             }
             start += extent.length();
         }

@@ -166,7 +166,7 @@ final class ExtentCache {
     private List<ExtentRecord> supply(List<ExtentRecord> extents, IntFunction<MappedFile> files) {
         List<ExtentRecord> missing = new ArrayList<>();
         for (ExtentRecord extent : extents) {
-            if (extent.kind() != ExtentKind.ZERO) {
+            if (extent.kind() != ExtentKind.ZERO && extent.coding() == null) {
                 MappedFile file = files.apply(extent.base());
                 if (file.source().isPresent() && !file.isFetched(extent.fileOffset(), extent.length())) {
                     missing.add(extent);

@@ -235,7 +235,8 @@ public final class FileStorages {
         public List<Extent> extents() {
             return nbytes() == 0
                     ? List.of()
-                    : List.of(new Extent(0, nbytes(), Extent.Place.FILE, 0, offset, Optional.empty()));
+                    : List.of(new Extent(0, nbytes(), Extent.Place.FILE, 0, offset, nbytes(),
+                            Optional.empty()));
         }
 
         @Override
@@ -383,7 +384,7 @@ public final class FileStorages {
             for (int dim = 0; dim < offset.length; dim++) {
                 offset[dim] = rest / strides[dim];
                 rest %= strides[dim];
-                if (view.size(dim) > 1 && view.stride(dim) != strides[dim]
+                if ((view.size(dim) > 1 && view.stride(dim) != strides[dim])
                         || view.size(dim) > shape.size(dim) - offset[dim]) {
                     return Optional.empty();
                 }

@@ -261,7 +261,7 @@ public final class HtmlReport {
                 .map(extent -> extent.file() == 0
                         ? extent
                         : new Extent(extent.start(), extent.length(), extent.place(), 0,
-                                starts[extent.file()] + extent.offset(), extent.digest()))
+                                starts[extent.file()] + extent.offset(), extent.stored(), extent.digest()))
                 .toList();
     }
 
@@ -275,7 +275,7 @@ public final class HtmlReport {
     }
 
     private static boolean continues(long[] run, Extent extent) {
-        return run[2] == placeOf(extent)
+        return run[2] == placeOf(extent) && !extent.isCompressed()
                 && (extent.place() == Extent.Place.NOWHERE || run[3] + run[1] == extent.offset());
     }
 

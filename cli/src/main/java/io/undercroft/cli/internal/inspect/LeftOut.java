@@ -18,7 +18,7 @@ final class LeftOut {
     void add(List<Extent> extents) {
         for (Extent extent : extents) {
             if (extent.place() == Extent.Place.FILE) {
-                ranges.add(new long[]{extent.offset(), extent.offset() + extent.length()});
+                ranges.add(new long[]{extent.offset(), extent.offset() + extent.stored()});
             }
         }
         if (ranges.size() > 2 * MOST) {

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class LeftOutTest {
     private static Extent extent(long offset, long length) {
-        return new Extent(0, length, Extent.Place.FILE, 0, offset, Optional.empty());
+        return new Extent(0, length, Extent.Place.FILE, 0, offset, length, Optional.empty());
     }
 
     @Test
@@ -17,8 +17,8 @@ class LeftOutTest {
         LeftOut leftOut = new LeftOut();
         leftOut.add(List.of(extent(1000, 100)));
         leftOut.add(List.of(extent(0, 100), extent(110, 10)));
-        leftOut.add(List.of(new Extent(0, 8, Extent.Place.NOWHERE, 0, 0, Optional.empty()),
-                new Extent(0, 8, Extent.Place.BASE, 0, 5000, Optional.empty())));
+        leftOut.add(List.of(new Extent(0, 8, Extent.Place.NOWHERE, 0, 0, 0, Optional.empty()),
+                new Extent(0, 8, Extent.Place.BASE, 0, 5000, 8, Optional.empty())));
 
         assertThat(leftOut.ranges()).containsExactly(new long[]{0, 120}, new long[]{1000, 1100});
     }

@@ -1,16 +1,15 @@
 package io.undercroft.format.internal.index;
 
-import io.undercroft.format.internal.index.Records.ExtentFields;
 import java.lang.foreign.MemorySegment;
 import java.util.BitSet;
 
-/// The numbers that bases get when those are left out that no extent names: from 1 on, in their order.
+/// The numbers that bases get when those are left out that no record names: from 1 on, in their order.
 public final class BaseNumbers {
     private final BitSet named;
 
     /// Numbers for bases.
     ///
-    /// @param named the old numbers, from 1 on, of those that an extent names; 0 stands for this file
+    /// @param named the old numbers, from 1 on, of those that a record names; 0 stands for this file
     public BaseNumbers(BitSet named) {
         this.named = named.get(1, Math.max(1, named.length()));
     }
@@ -25,21 +24,22 @@ public final class BaseNumbers {
         return named.stream().toArray();
     }
 
-    /// Renumbers the bases of extents.
+    /// Renumbers the bases in the records of a section.
     ///
-    /// @param extents the section EXTN
+    /// @param records the section
     /// @param recordSize the size of a record in bytes
-    public void apply(MemorySegment extents, int recordSize) {
+    /// @param base the field with the number of a base
+    public void apply(MemorySegment records, int recordSize, Field base) {
         if (count() == named.length()) {
             return;
         }
         int[] numbers = new int[named.length() + 1];
         int count = 0;
-        for (int base : kept()) {
-            numbers[base + 1] = ++count;
+        for (int number : kept()) {
+            numbers[number + 1] = ++count;
         }
-        for (long at = 0; at < extents.byteSize(); at += recordSize) {
-            ExtentFields.BASE.put(extents, at, numbers[ExtentFields.BASE.getInt(extents, at)]);
+        for (long at = 0; at < records.byteSize(); at += recordSize) {
+            base.put(records, at, numbers[base.getInt(records, at)]);
         }
     }
 }

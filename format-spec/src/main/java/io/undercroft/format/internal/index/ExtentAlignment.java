@@ -3,8 +3,8 @@ package io.undercroft.format.internal.index;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.FileLayout;
 
-/// The alignment of the RAW extents of one storage, in their file and in the storage, which allows to map them one
-/// after the other. For use by one thread.
+/// The alignment of the RAW and CODED extents of one storage, in their file and in the storage, which allows to map RAW
+/// ones one after the other. For use by one thread.
 public final class ExtentAlignment {
     private final long alignment;
     private boolean isRagged;
@@ -19,16 +19,17 @@ public final class ExtentAlignment {
 
     /// {@return whether an extent may follow those that were accepted}
     ///
-    /// @param kind its kind; only RAW ones have to be aligned
+    /// @param kind its kind; FOREIGN ones need not be aligned, CODED ones only to a cache line in their file
     /// @param position its offset in the storage
     /// @param fileOffset its offset in its file
     /// @param length the number of bytes
     public boolean accepts(ExtentKind kind, long position, long fileOffset, long length) {
-        if (kind != ExtentKind.RAW) {
+        if (kind != ExtentKind.RAW && kind != ExtentKind.CODED) {
             return true;
         }
         // Only the last of them may end anywhere.
-        boolean fits = !isRagged && position % alignment == 0 && fileOffset % alignment == 0;
+        boolean fits = !isRagged && position % alignment == 0
+                && fileOffset % (kind == ExtentKind.RAW ? alignment : FileLayout.SMALL_ALIGNMENT) == 0;
         isRagged |= length % alignment != 0;
         return fits;
     }

@@ -7,6 +7,7 @@ import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.Checksums;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.DTypeRecord;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.ExtentSums;
@@ -23,6 +24,7 @@ import io.undercroft.format.internal.index.Records.BaseFields;
 import io.undercroft.format.internal.index.Records.DimFields;
 import io.undercroft.format.internal.index.Records.DTypeFields;
 import io.undercroft.format.internal.index.Records.SectionFields;
+import io.undercroft.format.internal.index.Records.CodingFields;
 import io.undercroft.format.internal.index.Records.ExtentFields;
 import io.undercroft.format.internal.index.Records.FreeRangeFields;
 import io.undercroft.format.internal.index.Records.DirectoryFields;
@@ -279,7 +281,7 @@ public final class Index {
             case TENS, NAMS -> limits.maxTensors();
             case BASE -> limits.maxBases();
             case DTYP -> Limits.MAX_DTYPES;
-            case EXTN, STOR, STRS, FREE -> Integer.MAX_VALUE;
+            case EXTN, STOR, STRS, FREE, CODE -> Integer.MAX_VALUE;
             case DIMS, STRB, TREE, META, ISUM -> Long.MAX_VALUE;
         };
         if (count > most) {
@@ -411,7 +413,39 @@ public final class Index {
         return new ExtentRecord(ExtentKind.of(ExtentFields.KIND.getInt(bytes, at)), isShared(number),
                 ExtentFields.BASE.getInt(bytes, at), ExtentFields.OFFSET.get(bytes, at),
                 ExtentFields.LENGTH.get(bytes, at),
-                new ExtentSums(ExtentFields.CRC.getInt(bytes, at), ExtentFields.DIGEST.digest(bytes, at)));
+                new ExtentSums(ExtentFields.CRC.getInt(bytes, at), ExtentFields.DIGEST.digest(bytes, at)),
+                isCoded(number) ? coding(codingOf(number)) : null);
+    }
+
+    /// {@return the number of the record of CODE that has a coded extent, or -1 if none has} A binary search in place.
+    ///
+    /// @param extent the number of the extent
+    public long codingOf(long extent) {
+        long low = 0;
+        long high = count(SectionType.CODE) - 1;
+        while (low <= high) {
+            long middle = (low + high) >>> 1;
+            long found = get(SectionType.CODE, middle, CodingFields.EXTENT);
+            if (found == extent) {
+                return middle;
+            }
+            low = found < extent ? middle + 1 : low;
+            high = found < extent ? high : middle - 1;
+        }
+        return -1;
+    }
+
+    /// {@return how an extent is coded, by the number of its record of CODE}
+    Coding coding(long number) {
+        long at = at(SectionType.CODE, number);
+        return new Coding(CodingFields.CODEC.getInt(bytes, at), CodingFields.WIDTH.getInt(bytes, at),
+                CodingFields.LENGTH.get(bytes, at), CodingFields.CRC.getInt(bytes, at),
+                CodingFields.REFERENCE_BASE.getInt(bytes, at), CodingFields.REFERENCE_OFFSET.get(bytes, at));
+    }
+
+    /// {@return whether an extent is not stored as it is}
+    boolean isCoded(long extent) {
+        return get(SectionType.EXTN, extent, ExtentFields.KIND) == ExtentKind.CODED.code();
     }
 
     /// Passes on an extent, unless it is one of zeros.
@@ -423,8 +457,8 @@ public final class Index {
         if (ExtentFields.KIND.get(bytes, at) != ExtentKind.ZERO.code()) {
             Digest128 digest = ExtentFields.DIGEST.digest(bytes, at);
             receiver.accept(digest.high(), digest.low(), ExtentFields.BASE.getInt(bytes, at),
-                    ExtentFields.OFFSET.get(bytes, at),
-                    ExtentFields.LENGTH.get(bytes, at));
+                    ExtentFields.OFFSET.get(bytes, at), ExtentFields.LENGTH.get(bytes, at),
+                    isCoded(number) ? coding(codingOf(number)) : null);
         }
     }
 
@@ -450,6 +484,9 @@ public final class Index {
 
     /// {@return the number of bytes of its file that an extent takes, 0 if it is one of zeros}
     long storedLength(int extent) {
+        if (isCoded(extent)) {
+            return get(SectionType.CODE, codingOf(extent), CodingFields.LENGTH);
+        }
         long at = at(SectionType.EXTN, extent);
         return ExtentFields.KIND.get(bytes, at) == ExtentKind.ZERO.code() ? 0 : ExtentFields.LENGTH.get(bytes, at);
     }

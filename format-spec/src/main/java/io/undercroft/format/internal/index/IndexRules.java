@@ -5,10 +5,12 @@ import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.FreeRange;
 import io.undercroft.format.internal.Rule;
+import io.undercroft.format.internal.index.Records.CodingFields;
 import io.undercroft.format.internal.index.Records.ExtentFields;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.LongConsumer;
 
 /// Checks an index as a whole: every record as [RecordRules] does, and what only all records together can break.
@@ -48,6 +50,7 @@ public final class IndexRules {
         check(records::checkBases);
         check(() -> each(SectionType.FREE, records::checkFreeRange));
         check(() -> each(SectionType.EXTN, records::checkExtent));
+        check(() -> each(SectionType.CODE, records::checkCoding));
         if (faults.isEmpty()) {
             check(this::checkBasesAreNamed);
             check(() -> new Intervals(index, commit).check());
@@ -83,6 +86,9 @@ public final class IndexRules {
         BitSet named = new BitSet();
         for (int extent = 0; extent < index.count(SectionType.EXTN); extent++) {
             named.set((int) index.get(SectionType.EXTN, extent, ExtentFields.BASE));
+        }
+        for (long coding = 0; coding < index.count(SectionType.CODE); coding++) {
+            named.set((int) index.get(SectionType.CODE, coding, CodingFields.REFERENCE_BASE));
         }
         int unnamed = named.nextClearBit(1);
         if (unnamed <= index.count(SectionType.BASE)) {
@@ -163,7 +169,7 @@ public final class IndexRules {
             for (int rank = from; rank < to; rank++) {
                 int item = sorted[rank];
                 boolean isExtent = item < extents;
-                if (shared && (!isExtent || !index.extent(sorted[from]).sums().equals(index.extent(item).sums()))) {
+                if (shared && (!isExtent || !isSame(index.extent(sorted[from]), index.extent(item)))) {
                     throw Rule.V2_RANGE.broken("two extents, or an extent and the index or a free range, are the same "
                             + "bytes and may not be", offset(item));
                 }
@@ -175,6 +181,11 @@ public final class IndexRules {
                             index.fileOffset(SectionType.EXTN, item) + ExtentFields.FLAGS.offset());
                 }
             }
+        }
+
+        private static boolean isSame(ExtentRecord one, ExtentRecord other) {
+            return one.length() == other.length() && one.sums().equals(other.sums())
+                    && Objects.equals(one.coding(), other.coding());
         }
 
         private int compare(int left, int right) {

@@ -3,6 +3,7 @@ package io.undercroft.format.internal.index;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseKind;
 import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.FileLayout;
@@ -12,6 +13,7 @@ import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.StateTreeReader;
 import io.undercroft.format.internal.TensorFlag;
 import io.undercroft.format.internal.index.Records.BaseFields;
+import io.undercroft.format.internal.index.Records.CodingFields;
 import io.undercroft.format.internal.index.Records.DTypeFields;
 import io.undercroft.format.internal.index.Records.ExtentFields;
 import io.undercroft.format.internal.index.Records.FreeRangeFields;
@@ -185,7 +187,7 @@ public final class RecordRules {
     public void checkExtent(long number) {
         long at = index.at(SectionType.EXTN, number);
         int kind = ExtentFields.KIND.getInt(bytes, at);
-        if (kind > ExtentKind.FOREIGN.code()) {
+        if (kind > ExtentKind.CODED.code()) {
             throw broken(Rule.V13_UNSUPPORTED, SectionType.EXTN, number, "has kind " + kind);
         }
         if (ExtentFields.FLAGS.get(bytes, at) > Index.SHARED) {
@@ -205,38 +207,89 @@ public final class RecordRules {
 
     private void checkStored(long number, long at, ExtentKind kind) {
         int base = ExtentFields.BASE.getInt(bytes, at);
-        checkBaseOfExtent(number, base, kind);
-        long low = header.dataStart();
-        long high = commit.committedLength();
-        if (base > 0) {
-            low = kind == ExtentKind.RAW ? FileLayout.DATA_START : 0;
-            high = index.get(SectionType.BASE, base - 1, BaseFields.LENGTH);
+        if (isForeign(SectionType.EXTN, number, base) != (kind == ExtentKind.FOREIGN)) {
+            throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has kind " + kind + " and a base of another kind");
         }
         long from = u64(ExtentFields.OFFSET, at);
         long length = u64(ExtentFields.LENGTH, at);
-        boolean isInSlots = base == 0 && header.isInSlots(from, from + length);
-        if (from < low || from > high || length > high - from || isInSlots) {
-            throw broken(Rule.V2_RANGE, SectionType.EXTN, number,
-                    "has " + length + " bytes from " + from + " on, outside the data");
-        }
         if (length > 1L << header.chunkLog2()) {
             throw broken(Rule.V4_EXTENT_SUM, SectionType.EXTN, number,
                     "has " + length + " bytes, more than a chunk");
         }
+        checkPlace(SectionType.EXTN, number, base, from,
+                kind == ExtentKind.CODED ? codedLength(number, length) : length);
     }
 
-    private void checkBaseOfExtent(long number, long base, ExtentKind kind) {
+    /// Checks how an extent is coded.
+    ///
+    /// @param extent its number
+    /// @param length the number of bytes that it is decoded to, at most a chunk
+    /// @return the number of coded bytes
+    private long codedLength(long extent, long length) {
+        long number = index.codingOf(extent);
+        if (number < 0) {
+            throw broken(Rule.V10_INDEX, SectionType.EXTN, extent, "is coded, and CODE does not say how");
+        }
+        long at = index.at(SectionType.CODE, number);
+        u64(CodingFields.LENGTH, at);
+        u64(CodingFields.REFERENCE_OFFSET, at);
+        Coding coding = index.coding(number);
+        if (!coding.isKnown()) {
+            throw broken(Rule.V13_UNSUPPORTED, SectionType.CODE, number, "has the codec " + coding.codec());
+        }
+        if (!coding.hasWidth(length)) {
+            throw broken(Rule.V15_STRUCTURE, SectionType.CODE, number,
+                    "has elements of " + coding.width() + " bytes, which cannot be");
+        }
+        if (!coding.hasLength(length)) {
+            throw broken(Rule.V4_EXTENT_SUM, SectionType.CODE, number,
+                    "has " + coding.length() + " bytes for an extent of " + length);
+        }
+        reserved(SectionType.CODE, number, CodingFields.RESERVED);
+        if (coding.hasReference()) {
+            var _ = isForeign(SectionType.CODE, number, coding.referenceBase());
+            checkPlace(SectionType.CODE, number, coding.referenceBase(), coding.referenceOffset(), length);
+        } else {
+            reserved(SectionType.CODE, number, CodingFields.REFERENCE_BASE);
+            reserved(SectionType.CODE, number, CodingFields.REFERENCE_OFFSET);
+        }
+        return coding.length();
+    }
+
+    /// Checks how an extent is coded, and that the table of codings is in the order of the extents.
+    void checkCoding(long number) {
+        long extent = index.get(SectionType.CODE, number, CodingFields.EXTENT);
+        boolean isAfter = number == 0 || extent > index.get(SectionType.CODE, number - 1, CodingFields.EXTENT);
+        if (!isAfter || extent >= count(SectionType.EXTN) || !index.isCoded(extent)) {
+            throw broken(Rule.V10_INDEX, SectionType.CODE, number, "is not that of the next coded extent");
+        }
+    }
+
+    /// Checks that a range of this file or of a base, whose number was checked, is where bytes of extents may be.
+    private void checkPlace(SectionType type, long number, int base, long from, long length) {
+        long low = header.dataStart();
+        long high = commit.committedLength();
+        if (base > 0) {
+            boolean foreign = index.get(SectionType.BASE, base - 1, BaseFields.KIND) == BaseKind.FOREIGN.code();
+            low = foreign ? 0 : FileLayout.DATA_START;
+            high = index.get(SectionType.BASE, base - 1, BaseFields.LENGTH);
+        }
+        boolean isInSlots = base == 0 && header.isInSlots(from, from + length);
+        if (from < low || from > high || length > high - from || isInSlots) {
+            throw broken(Rule.V2_RANGE, type, number,
+                    "has " + length + " bytes from " + from + " on, outside the data");
+        }
+    }
+
+    /// {@return whether a base is a file of another format}
+    private boolean isForeign(SectionType type, long number, int base) {
         if (base > count(SectionType.BASE)) {
-            throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has a base that is not there");
+            throw broken(Rule.V10_INDEX, type, number, "has a base that is not there");
         }
         if (base > 0) {
             checkBases();
         }
-        boolean foreign = base > 0
-                && index.get(SectionType.BASE, base - 1, BaseFields.KIND) == BaseKind.FOREIGN.code();
-        if (foreign != (kind == ExtentKind.FOREIGN)) {
-            throw broken(Rule.V10_INDEX, SectionType.EXTN, number, "has kind " + kind + " and a base of another kind");
-        }
+        return base > 0 && index.get(SectionType.BASE, base - 1, BaseFields.KIND) == BaseKind.FOREIGN.code();
     }
 
     /// Checks a storage, all its extents, and that they follow those of the storage before it.

@@ -164,7 +164,20 @@ public final class Records {
         Field LENGTH = RECORD.field("free length", 8);
     }
 
-    /// The checksum of a block of the index, section 7.12.
+    /// How an extent is coded, section 7.12.
+    public interface CodingFields {
+        RecordLayout RECORD = new RecordLayout();
+        Field EXTENT = RECORD.field("coded extent", 4);
+        Field CODEC = RECORD.field("codec", 1);
+        Field WIDTH = RECORD.field("width", 1);
+        Field REFERENCE_BASE = RECORD.field("reference base", 2);
+        Field LENGTH = RECORD.field("coded length", 8);
+        Field REFERENCE_OFFSET = RECORD.field("reference offset", 8);
+        Field CRC = RECORD.field("coded CRC32C", 4);
+        Field RESERVED = RECORD.field(RESERVED_NAME, 4);
+    }
+
+    /// The checksum of a block of the index, section 7.13.
     public interface BlockSumFields {
         RecordLayout RECORD = new RecordLayout();
         Field CRC = RECORD.field("block CRC32C", 4);

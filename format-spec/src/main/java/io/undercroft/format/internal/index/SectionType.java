@@ -28,6 +28,8 @@ public enum SectionType {
     BASE(Records.BaseFields.RECORD, false, true),
     /// Ranges of the file that no snapshot uses.
     FREE(Records.FreeRangeFields.RECORD, false, true),
+    /// How extents are coded that are not stored as they are.
+    CODE(Records.CodingFields.RECORD, false, false),
     /// Checksums of the blocks of the index before it.
     ISUM(Records.BlockSumFields.RECORD, false, false);
 

@@ -49,11 +49,14 @@ public final class SharedExtents {
 
     /// Flags the extents from one rank to before another, all of the same place.
     private void flag(int from, int to) {
-        boolean stored = ExtentFields.KIND.get(table, at(sorted[from])) != ExtentKind.ZERO.code();
+        long kind = ExtentFields.KIND.get(table, at(sorted[from]));
+        boolean stored = kind != ExtentKind.ZERO.code();
         for (int rank = from; rank < to; rank++) {
             long at = at(sorted[rank]);
             ExtentFields.FLAGS.put(table, at, stored && to - from > 1 ? Index.SHARED : 0);
-            boolean counts = stored && rank == from && ExtentFields.BASE.get(table, at) == ExtentRecord.THIS_FILE;
+            // The coded bytes, which are a part of the file, are left out of account.
+            boolean counts = stored && kind != ExtentKind.CODED.code() && rank == from
+                    && ExtentFields.BASE.get(table, at) == ExtentRecord.THIS_FILE;
             long more = counts ? 0 : ExtentFields.LENGTH.get(table, at);
             // Far beyond the limit it does not matter by how much.
             expansion = more > Long.MAX_VALUE - expansion ? Long.MAX_VALUE : expansion + more;

@@ -42,7 +42,7 @@ public final class DiskBytes {
                     case BASE -> ofBases.add(new OfBase(extent.offset(), extent.digest()));
                     case NOWHERE -> false;
                 };
-                nbytes = Sizes.sum(nbytes, isNew ? extent.length() : 0);
+                nbytes = Sizes.sum(nbytes, isNew ? extent.stored() : 0);
             }
         }
         return OptionalLong.of(nbytes);

@@ -1,12 +1,16 @@
 package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.Digest128;
+import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Coder;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.FileBacking;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
@@ -15,6 +19,7 @@ import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.serializer.internal.disk.Disk.DiskFile;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.internal.extents.ExtentWriter.Chunk;
+import io.undercroft.storage.Allocation;
 import io.undercroft.storage.internal.support.Faults;
 import io.undercroft.storage.spi.Backing;
 import java.io.IOException;
@@ -32,6 +37,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiPredicate;
+import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /// The bytes that are stored already: in the file, or in a base. An [ExtentWriter] finds the bytes of a chunk in two
@@ -165,22 +171,48 @@ public final class ContentIndex {
     ///
     /// @param snapshot the snapshot
     /// @param there the number that it has for that file
-    /// @param base its number here
-    void addExtents(Snapshot snapshot, int there, int base) {
+    /// @param numbers returns the number here of a file that it has a number for, or -1
+    void addExtents(Snapshot snapshot, int there, IntUnaryOperator numbers) {
+        int base = numbers.applyAsInt(there);
         snapshots.add(new Listed(snapshot, there, base));
-        snapshot.storedExtents(null, (high, low, in, offset, length) -> {
-            if (in == there) {
-                others.add(high, low, base, offset, length);
+        snapshot.storedExtents(null, (high, low, in, offset, length, coding) -> {
+            Coding here = coding == null ? null : renumbered(coding, numbers);
+            if (in == there && (coding == null || here != null)) {
+                others.add(new Digest128(high, low), new Place(base, offset, length), here);
             }
         });
     }
 
-    /// Adds bytes.
+    /// {@return a coding with the number here of the file of its reference; null if that file has none}
+    ///
+    /// @param coding a coding of a snapshot
+    /// @param numbers as for [#addExtents]
+    static @Nullable Coding renumbered(Coding coding, IntUnaryOperator numbers) {
+        int reference = coding.hasReference() ? numbers.applyAsInt(coding.referenceBase()) : 0;
+        return reference < 0
+                ? null
+                : new Coding(coding.codec(), coding.width(), coding.length(), coding.checksum(), reference,
+                        coding.referenceOffset());
+    }
+
+    /// Adds bytes that are stored as they are.
     ///
     /// @param digest their digest
     /// @param place their place
     void add(Digest128 digest, Place place) {
-        (place.base() == Place.THIS_FILE ? own : others).add(digest, place);
+        add(digest, place, (Coding) null);
+    }
+
+    private void add(Digest128 digest, Place place, @Nullable Coding coding) {
+        (place.base() == Place.THIS_FILE ? own : others).add(digest, place, coding);
+    }
+
+    /// {@return how the bytes of a place are stored; null if as they are}
+    ///
+    /// @param place a place that was found
+    @Nullable
+    Coding coding(Place place) {
+        return (place.base() == Place.THIS_FILE ? own : others).coding(place);
     }
 
     /// Adds bytes of a chunk that get a place in the file. If the file cannot be read back, other bytes are compared
@@ -188,12 +220,13 @@ public final class ContentIndex {
     ///
     /// @param digest the digest of the bytes
     /// @param place their place
+    /// @param coding how they are stored there; null if as they are
     /// @param chunk the chunk
-    void add(Digest128 digest, Place place, Chunk chunk) {
+    void add(Digest128 digest, Place place, @Nullable Coding coding, Chunk chunk) {
         if (files.containsKey(Place.THIS_FILE)) {
-            add(digest, place);
+            add(digest, place, coding);
         } else if (chunk.staysInMemory()) {
-            add(digest, place);
+            add(digest, place, coding);
             sent.put(place, chunk);
         }
     }
@@ -295,17 +328,57 @@ public final class ContentIndex {
     private boolean serves(Place place, MemorySegment chunk, long alignment, @Nullable Place proven)
             throws IOException {
         StoredFile file = files.get(place.base());
-        boolean aligned = place.offset() % alignment == 0 || (file != null && file.isForeign);
+        Coding coding = coding(place);
+        boolean aligned = place.offset() % alignment == 0 || coding != null || (file != null && file.isForeign);
         return aligned && place.length() == chunk.byteSize()
-                && (place.equals(proven) || isSame(chunk, place));
+                && (place.equals(proven) || isSame(chunk, place, coding));
     }
 
     /// {@return whether bytes are the same as those of a place}
     ///
     /// @param bytes as many bytes as the place has
     /// @param place the place
+    /// @param coding how they are stored there; null if as they are
     /// @throws IOException if reading fails
-    boolean isSame(MemorySegment bytes, Place place) throws IOException {
+    boolean isSame(MemorySegment bytes, Place place, @Nullable Coding coding) throws IOException {
+        Chunk chunk = sent.get(place);
+        if (coding == null || chunk != null) {
+            return isSame(bytes, place);
+        }
+        Allocation decoded = AnonymousMemory.allocator().allocate(place.length());
+        try (Coder coder = Coder.open()) {
+            coder.decode(coding, into -> read(place.base(), place.offset(), into),
+                    into -> read(coding.referenceBase(), coding.referenceOffset(), into), decoded.segment(),
+                    place.offset());
+            return isSameMapped(bytes, decoded.segment());
+        } catch (FormatException _) {
+            // What is damaged is written again.
+            return false;
+        } finally {
+            decoded.free();
+        }
+    }
+
+    /// Reads bytes of a file, which may not be written to it yet.
+    ///
+    /// @param base the number of the file
+    /// @param offset the first byte
+    /// @param into the destination
+    /// @throws IOException if reading fails
+    void read(int base, long offset, MemorySegment into) throws IOException {
+        if (base == Place.THIS_FILE) {
+            synchronized (unwritten) {
+                Map.Entry<Long, MemorySegment> run = unwritten.floorEntry(offset);
+                if (run != null && offset + into.byteSize() <= run.getKey() + run.getValue().byteSize()) {
+                    into.copyFrom(run.getValue().asSlice(offset - run.getKey(), into.byteSize()));
+                    return;
+                }
+            }
+        }
+        Objects.requireNonNull(files.get(base)).source.read(offset, into);
+    }
+
+    private boolean isSame(MemorySegment bytes, Place place) throws IOException {
         StoredFile file = files.get(place.base());
         if (file != null && file.mapped != null && place.end() <= file.mapped.byteSize()) {
             return isSameMapped(bytes, file.mapped.asSlice(place.offset(), place.length()));
@@ -410,7 +483,7 @@ public final class ContentIndex {
         Place place = new Place(base, piece.offset(), piece.length());
         ExtentSums known = place.offset() % chunk.alignment() == 0 ? sums(place, chunk) : null;
         return known != null && file.isUnwritten(start, end)
-                ? new Mapped(false, new Extent.Stored(place, known))
+                ? new Mapped(false, new Extent.Stored(place, known, null))
                 : Mapped.UNKNOWN;
     }
 
@@ -457,7 +530,7 @@ public final class ContentIndex {
     private static void addSums(Snapshot snapshot, Listed listed, Map<Place, ExtentSums> sums) {
         for (int number = 0; number < snapshot.extentCount(); number++) {
             ExtentRecord extent = snapshot.extent(number);
-            if (listed.has(extent)) {
+            if (listed.has(extent) && extent.coding() == null) {
                 sums.putIfAbsent(Place.of(extent, listed.base), extent.sums());
             }
         }

@@ -1,8 +1,10 @@
 package io.undercroft.serializer.internal.extents;
 
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.ExtentSums;
 import java.util.Comparator;
+import org.jspecify.annotations.Nullable;
 
 /// A run of bytes of a storage, for a record of the index.
 public sealed interface Extent {
@@ -10,7 +12,8 @@ public sealed interface Extent {
     ///
     /// @param place the place
     /// @param sums over all of them
-    record Stored(Place place, ExtentSums sums) implements Extent {}
+    /// @param coding how they are stored there, if not as they are
+    record Stored(Place place, ExtentSums sums, @Nullable Coding coding) implements Extent {}
 
     /// Zeros that take no space.
     ///
@@ -21,7 +24,7 @@ public sealed interface Extent {
     ///
     /// @param base the file: [#THIS_FILE], or the number of a base as the caller named it, from 1
     /// @param offset the first byte in that file
-    /// @param length the number of bytes
+    /// @param length the number of bytes, decoded if they are coded there
     record Place(int base, long offset, long length) implements Comparable<Place> {
         public static final int THIS_FILE = ExtentRecord.THIS_FILE;
 
@@ -33,7 +36,7 @@ public sealed interface Extent {
         /// @param extent an extent that is stored
         /// @param base the number here of the file that it is in
         public static Place of(ExtentRecord extent, int base) {
-            return new Place(base, extent.fileOffset(), extent.storedLength());
+            return new Place(base, extent.fileOffset(), extent.length());
         }
 
         /// Orders places by preference, which determines canonical bytes.

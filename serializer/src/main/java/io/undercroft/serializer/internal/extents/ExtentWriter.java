@@ -1,6 +1,8 @@
 package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Coder;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
@@ -16,6 +18,7 @@ import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.internal.Progress;
 import io.undercroft.serializer.internal.Workers;
 import io.undercroft.serializer.internal.analysis.Sizes;
+import io.undercroft.serializer.internal.extents.CodingPlan.Coded;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.internal.loading.IncrementalChecksum.Kind;
 import io.undercroft.serializer.internal.planning.PlannedStorage;
@@ -83,6 +86,7 @@ public final class ExtentWriter {
     private final Destination destination;
     private final ContentIndex known;
     private final SaveOptions options;
+    private final CodingPlan coding;
     private final Turns turns = new Turns();
     private final Map<Integer, List<Extent>> extents = new HashMap<>();
     private long position;
@@ -93,6 +97,7 @@ public final class ExtentWriter {
     private long sharedChunks;
     private long written;
     private long writtenBefore;
+    private long compressed;
 
     /// The file to which a snapshot is written.
     ///
@@ -121,10 +126,12 @@ public final class ExtentWriter {
     ///
     /// @param destination the file
     /// @param options whether chunks may share bytes, and whether zeros are written
-    public ExtentWriter(Destination destination, SaveOptions options) {
+    /// @param coding how chunks are compressed
+    public ExtentWriter(Destination destination, SaveOptions options, CodingPlan coding) {
         this.destination = destination;
         this.known = destination.known();
         this.options = options;
+        this.coding = coding;
         this.position = destination.start();
     }
 
@@ -139,7 +146,7 @@ public final class ExtentWriter {
     /// @param index the size of the index in bytes
     public DedupReport report(long identity, long index) {
         return new DedupReport(unreached + zeros + sharedStorages + sharedChunks + written, identity, unreached, zeros,
-                sharedStorages, sharedChunks, written, index);
+                sharedStorages, sharedChunks, written, compressed, index);
     }
 
     /// Writes storages.
@@ -181,15 +188,18 @@ public final class ExtentWriter {
             return;
         }
         long chunkBytes = storages.stream().mapToLong(PlannedStorage::nbytes).max().orElse(0);
-        long least = Math.min(chunkBytes, 1L << destination.chunkLog2()) + PAGES_AROUND;
+        long least = Math.min(chunkBytes, 1L << destination.chunkLog2()) + PAGES_AROUND
+                + (coding.isCompressing() ? 2 * FileLayout.MAPPING_ALIGNMENT : 0);
         long blockBytes = Math.max(least, Math.min(Blocks.BLOCK, space));
         int threads = PlannedStorage.areOpenToAll(storages) && least <= Blocks.BLOCK
                 ? (int) Math.min(mostThreads(storages), Math.ceilDiv(space, blockBytes))
                 : 1;
         Chunker chunker = new Chunker(storages, blockBytes);
-        try (Blocks blocks = Blocks.allocate(threads, blockBytes)) {
+        int parts = coding.isCompressing() ? 2 : 1;
+        try (Blocks blocks = Blocks.allocate(parts * threads, blockBytes)) {
             turns.work(threads, number -> {
-                try (Worker worker = new Worker(blocks.get(number))) {
+                try (Worker worker = new Worker(blocks.get(parts * number),
+                        coding.isCompressing() ? blocks.get(parts * number + 1) : MemorySegment.NULL)) {
                     for (Batch batch = chunker.next(); batch != null; batch = chunker.next()) {
                         worker.work(batch);
                         progress.add(batch.nbytes());
@@ -221,6 +231,12 @@ public final class ExtentWriter {
         return space == 0 ? 0 : FileLayout.placePage(space) + PAGES_AROUND;
     }
 
+    /// Returns the offset of a chunk in a block. After coded chunks, the next one may have to be moved in the block by
+    /// up to its alignment, and must not reach the one after it.
+    private long placeInBlock(Chunk chunk, long end) {
+        return chunk.place(end) + (coding.isCompressing() ? chunk.alignment() : 0);
+    }
+
     // 1. Divide
 
     /// What is known of the bytes of a chunk before they are read.
@@ -240,9 +256,11 @@ public final class ExtentWriter {
     /// @param length the number of bytes
     /// @param content whether it is worth saving
     /// @param before the chunk at the same position in the snapshot before, in the file itself; null if there is none
-    /// @param alignment the alignment of its offset in the file
+    /// @param alignment the alignment of its offset in the file, unless it is coded
+    /// @param width the size of its elements in bytes; 0 if it is not coded
+    /// @param reference the place of the bytes that it is coded against; null if there are none
     record Chunk(PlannedStorage storage, long start, long length, Content content, Extent.@Nullable Stored before,
-            long alignment) {
+            long alignment, int width, @Nullable Place reference) {
         boolean isReached() {
             return content == Content.REACHED;
         }
@@ -266,7 +284,7 @@ public final class ExtentWriter {
 
         /// {@return the first offset at or after a position at which it may start}
         long place(long position) {
-            return Math.addExact(position, alignment - 1) & -alignment;
+            return FileLayout.alignUp(position, alignment);
         }
 
         boolean isFirst() {
@@ -324,7 +342,7 @@ public final class ExtentWriter {
                     end = first;
                 }
                 long endWithIt = chunk.isReached()
-                        ? chunk.place(end) + chunk.length()
+                        ? placeInBlock(chunk, end) + chunk.length()
                         : end;
                 if (!chunks.isEmpty()
                         && (endWithIt > blockBytes || chunk.alignment() != chunks.getFirst().alignment()
@@ -341,7 +359,9 @@ public final class ExtentWriter {
 
         /// The additional first page allows chunks to be moved forward in the block if chunks before them were shared.
         private long startInBlock(Chunk chunk) {
-            return chunk.alignment() < FileLayout.PAGE ? FileLayout.PAGE + chunk.place(place) % FileLayout.PAGE : 0;
+            return chunk.alignment() < FileLayout.PAGE || coding.isCompressing()
+                    ? FileLayout.PAGE + chunk.place(place) % FileLayout.PAGE
+                    : 0;
         }
 
         private @Nullable Chunk peek() {
@@ -365,7 +385,8 @@ public final class ExtentWriter {
             }
             Content unread = storage.hasZeros(start, start + length) ? Content.ZEROS : Content.UNREACHED;
             Chunk chunk = new Chunk(storage, start, length, isReached ? Content.REACHED : unread,
-                    isReached ? before(length) : null, alignment(storage));
+                    isReached ? before(length) : null, alignment(storage), coding.width(storage.number(), length),
+                    coding.reference(storage.number(), start, length));
             start += length;
             return chunk;
         }
@@ -397,9 +418,12 @@ public final class ExtentWriter {
             while (parent != null && extent < extentsEnd && extentStart <= start) {
                 ExtentRecord record = parent.extent(extent);
                 if (extentStart == start) {
-                    boolean fits = record.kind() == ExtentKind.RAW && record.base() == ExtentRecord.THIS_FILE
-                            && record.length() == length;
-                    return fits ? new Extent.Stored(Place.of(record, Place.THIS_FILE), record.sums()) : null;
+                    // The number of the file of a reference may be another one here.
+                    Coding stored = record.coding();
+                    boolean fits = (record.kind() == ExtentKind.RAW || (stored != null
+                            && stored.referenceBase() == ExtentRecord.THIS_FILE))
+                            && record.base() == ExtentRecord.THIS_FILE && record.length() == length;
+                    return fits ? new Extent.Stored(Place.of(record, Place.THIS_FILE), record.sums(), stored) : null;
                 }
                 extentStart += record.length();
                 extent++;
@@ -411,6 +435,9 @@ public final class ExtentWriter {
     /// One of the threads: its block of memory, and the run of bytes in it that is to be written.
     private final class Worker implements AutoCloseable {
         private final MemorySegment block;
+        /// Memory for coded bytes of the chunks of a batch, at the same offsets as their bytes in the block.
+        private final MemorySegment codes;
+        private final Coder coder = Coder.open();
         private final ExtentDigester digester = new ExtentDigester();
         private @Nullable Allocation pages;
         // The run: its start in the block, its offset in the file, and its length.
@@ -418,8 +445,9 @@ public final class ExtentWriter {
         private long offset;
         private long length;
 
-        Worker(MemorySegment block) {
+        Worker(MemorySegment block, MemorySegment codes) {
             this.block = block;
+            this.codes = codes;
         }
 
         void work(Batch batch) throws IOException {
@@ -452,7 +480,7 @@ public final class ExtentWriter {
             List<Outcome> outcomes = new ArrayList<>(batch.chunks().size());
             long end = batch.start();
             for (Chunk chunk : batch.chunks()) {
-                long at = chunk.place(end);
+                long at = placeInBlock(chunk, end);
                 Outcome outcome = chunk.isReached() ? look(chunk, at) : new Outcome.Omitted();
                 boolean takesSpace = outcome instanceof Outcome.Copied
                         || (chunk.isOnDevice() && outcome instanceof Outcome.Unchanged);
@@ -476,17 +504,18 @@ public final class ExtentWriter {
                     return new Outcome.Omitted();
                 }
                 Extent.Stored before = mapped.isShared() ? null : chunk.before();
-                if (before == null || before.place().offset() % chunk.alignment() != 0) {
+                if (before == null
+                        || (before.coding() == null && before.place().offset() % chunk.alignment() != 0)) {
                     return copied(chunk, at, copy(chunk, bytes, at));
                 }
-                if (known.isOnDisk(before.place())) {
+                if (before.coding() == null && known.isOnDisk(before.place())) {
                     ExtentSums sums = copy(chunk, bytes, at);
                     return sums.digest().equals(before.sums().digest())
                             && known.isSameOnDisk(block.asSlice(at, chunk.length()), before.place(), pages())
                                     ? new Outcome.Unchanged(before, bytes)
                                     : copied(chunk, at, sums);
                 }
-                return known.isSame(bytes, before.place())
+                return known.isSame(bytes, before.place(), before.coding())
                         ? new Outcome.Unchanged(before, bytes)
                         : copied(chunk, at, copy(chunk, bytes, at));
             } catch (InternalError e) {
@@ -525,9 +554,32 @@ public final class ExtentWriter {
             return digester.finish();
         }
 
-        private static Outcome copied(Chunk chunk, long at, ExtentSums sums) {
+        private Outcome copied(Chunk chunk, long at, ExtentSums sums) throws IOException {
             chunk.storage().check(chunk.start(), chunk.start() + chunk.length(), sums.checksum());
-            return new Outcome.Copied(at, sums);
+            return new Outcome.Copied(at, sums, chunk.width() == 0 ? null : code(chunk, at));
+        }
+
+        /// Codes a chunk from the block into the memory for coded bytes.
+        private @Nullable Coding code(Chunk chunk, long at) throws IOException {
+            Place reference = chunk.reference();
+            Allocation other = reference == null ? null : AnonymousMemory.allocator().allocate(chunk.length());
+            try {
+                if (other != null && reference != null) {
+                    known.read(reference.base(), reference.offset(), other.segment());
+                }
+                Coded coded = Coded.shortest(coder, block.asSlice(at, chunk.length()), chunk.width(),
+                        other == null ? null : other.segment());
+                if (coded == null) {
+                    return null;
+                }
+                codes.asSlice(at, coded.bytes().byteSize()).copyFrom(coded.bytes());
+                return coded.coding(reference == null ? 0 : reference.base(),
+                        reference == null ? 0 : reference.offset());
+            } finally {
+                if (other != null) {
+                    other.free();
+                }
+            }
         }
 
         /// Returns memory for bytes of the disk, aligned to pages. It stays in the cache of the processor.
@@ -569,44 +621,54 @@ public final class ExtentWriter {
                 case Outcome.Unchanged(Extent.Stored same, MemorySegment bytes) -> {
                     Place place = known.find(bytes, same.sums().digest(), chunk.alignment(), end(before),
                             same.place());
-                    before.add(new Extent.Stored(place == null ? same.place() : place, same.sums()));
+                    before.add(place == null || place.equals(same.place())
+                            ? same
+                            : new Extent.Stored(place, same.sums(), known.coding(place)));
                 }
-                case Outcome.Copied(long at, ExtentSums sums) -> {
+                case Outcome.Copied(long at, ExtentSums sums, Coding coded) -> {
                     MemorySegment bytes = block.asSlice(at, chunk.length());
                     Place place = sharesContent()
                             ? known.find(bytes, sums.digest(), chunk.alignment(), end(before), null)
                             : null;
-                    before.add(new Extent.Stored(place == null ? append(chunk, at, sums) : place, sums));
+                    before.add(place == null
+                            ? new Extent.Stored(append(chunk, at, sums, coded), sums, coded)
+                            : new Extent.Stored(place, sums, known.coding(place)));
                 }
             }
         }
 
-        /// Closes the gap that shared chunks have left in the block before this one. The first chunk is moved so that
-        /// pages of the block are pages of the file.
-        private Place append(Chunk chunk, long at, ExtentSums sums) {
-            Place place = new Place(Place.THIS_FILE, chunk.place(position), chunk.length());
+        /// Closes the gap that shared and coded chunks have left in the block before this one. The first chunk is moved
+        /// so that pages of the block are pages of the file.
+        private Place append(Chunk chunk, long at, ExtentSums sums, @Nullable Coding coded) {
+            long stored = coded == null ? chunk.length() : coded.length();
+            Place place = new Place(Place.THIS_FILE,
+                    coded == null ? chunk.place(position) : FileLayout.alignUp(position, FileLayout.SMALL_ALIGNMENT),
+                    chunk.length());
             if (length == 0) {
                 offset = place.offset();
                 start = at - Math.floorMod(at - place.offset(), FileLayout.PAGE);
             }
             long to = start + place.offset() - offset;
-            if (to != at) {
-                block.asSlice(to, chunk.length()).copyFrom(block.asSlice(at, chunk.length()));
+            if (coded != null) {
+                block.asSlice(to, stored).copyFrom(codes.asSlice(at, stored));
+            } else if (to != at) {
+                block.asSlice(to, stored).copyFrom(block.asSlice(at, stored));
             }
             long end = start + length;
             block.asSlice(end, to - end).fill((byte) 0);
-            length = to + chunk.length() - start;
+            length = to + stored - start;
             known.addUnwritten(offset, block.asSlice(start, length));
-            position = place.end();
-            written += place.length();
+            position = place.offset() + stored;
+            written += chunk.length();
+            compressed += chunk.length() - stored;
             if (sharesContent()) {
-                known.add(sums.digest(), place, chunk);
+                known.add(sums.digest(), place, coded, chunk);
             }
             return place;
         }
 
         private static @Nullable Place end(List<Extent> extents) {
-            return !extents.isEmpty() && extents.getLast() instanceof Extent.Stored(Place place, ExtentSums _)
+            return !extents.isEmpty() && extents.getLast() instanceof Extent.Stored(Place place, _, _)
                     ? place
                     : null;
         }
@@ -623,7 +685,7 @@ public final class ExtentWriter {
         private void countShared(int number, List<Extent> extents) {
             List<Place> places = new ArrayList<>();
             for (Extent extent : extents) {
-                if (extent instanceof Extent.Stored(Place place, ExtentSums _)) {
+                if (extent instanceof Extent.Stored(Place place, _, _)) {
                     places.add(place);
                 }
             }
@@ -647,6 +709,7 @@ public final class ExtentWriter {
 
         @Override
         public void close() {
+            coder.close();
             if (pages != null) {
                 pages.free();
             }
@@ -668,7 +731,8 @@ public final class ExtentWriter {
         ///
         /// @param at the offset in the block
         /// @param sums over the copy
-        record Copied(long at, ExtentSums sums) implements Outcome {}
+        /// @param coding how it is stored if nothing else has the bytes; null if as it is
+        record Copied(long at, ExtentSums sums, @Nullable Coding coding) implements Outcome {}
     }
 
     /// Threads that work together, in some steps at once and in others one after the other. An exception of one of them

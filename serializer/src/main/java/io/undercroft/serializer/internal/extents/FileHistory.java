@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.extents;
 
+import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Snapshot;
@@ -96,9 +97,11 @@ public final class FileHistory {
         Snapshot later = null;
         for (Snapshot next = newest; next != null && next.commit().sequence() > from; next = next.previous()
                 .orElse(null)) {
-            next.storedExtents(later, (high, low, base, offset, length) -> {
-                if (base == ExtentRecord.THIS_FILE) {
-                    places.add(high, low, Place.THIS_FILE, offset, length);
+            next.storedExtents(later, (high, low, base, offset, length, coding) -> {
+                // The numbers of other files are not the same in all snapshots.
+                if (base == ExtentRecord.THIS_FILE
+                        && (coding == null || coding.referenceBase() == ExtentRecord.THIS_FILE)) {
+                    places.add(new Digest128(high, low), new Place(Place.THIS_FILE, offset, length), coding);
                 }
             });
             later = next;

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.extents;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseKind;
 import io.undercroft.format.internal.BaseRecord;
+import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Scan;
@@ -11,6 +12,8 @@ import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveOptions.Compression;
+import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.internal.Bases;
 import io.undercroft.serializer.internal.ConfinedPath;
 import io.undercroft.serializer.internal.FileSource;
@@ -32,6 +35,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +43,8 @@ import org.jspecify.annotations.Nullable;
 /// before references. They are numbered from 1 in that order.
 public final class NamedBases implements Closeable {
     private final int chunkLog2;
+    /// Whether chunks are coded against those of the bases.
+    private final boolean isCodedAgainst;
     /// Reads bases; its buffer has a megabyte, which a save without bases does not need.
     private @Nullable Scan scan;
     private final List<Base> bases = new ArrayList<>();
@@ -53,13 +59,15 @@ public final class NamedBases implements Closeable {
     /// @param contents the list of its bytes
     private record Base(MappedFile file, BaseRecord record, Known contents) {}
 
-    @FunctionalInterface
     private interface Known {
         void addTo(ContentIndex candidates, int number) throws IOException;
+
+        void addTo(CodingPlan coding, int number) throws IOException;
     }
 
-    private NamedBases(int chunkLog2) {
+    private NamedBases(int chunkLog2, boolean isCodedAgainst) {
         this.chunkLog2 = chunkLog2;
+        this.isCodedAgainst = isCodedAgainst;
     }
 
     private Scan scan() {
@@ -82,7 +90,8 @@ public final class NamedBases implements Closeable {
     /// @throws IllegalArgumentException if one is not below the root, is the file itself, or needs too many others in
     ///     turn
     public static NamedBases open(SaveOptions options, @Nullable Path target, int chunkLog2) throws IOException {
-        NamedBases bases = new NamedBases(chunkLog2);
+        NamedBases bases = new NamedBases(chunkLog2,
+                options.compression() == Compression.AGAINST_BASE && options.sharing() == Sharing.CONTENT);
         try {
             if (!options.bases().isEmpty()) {
                 Path root = root(options, target).toRealPath();
@@ -143,7 +152,17 @@ public final class NamedBases implements Closeable {
         Snapshot snapshot = Snapshot.open(new FileSource(file), Limits.DEFAULT);
         References.open(file, OpenOptions.defaults().root(root));
         BaseRecord record = BaseRecord.croft(hint(path, root), depth(snapshot, path), snapshot.commit());
-        add(new Base(file, record, (known, number) -> known.addExtents(snapshot, ExtentRecord.THIS_FILE, number)));
+        add(new Base(file, record, new Known() {
+            @Override
+            public void addTo(ContentIndex candidates, int number) {
+                candidates.addExtents(snapshot, ExtentRecord.THIS_FILE, numbers(snapshot, number));
+            }
+
+            @Override
+            public void addTo(CodingPlan coding, int number) {
+                coding.addReferences(snapshot, numbers(snapshot, number));
+            }
+        }));
     }
 
     /// Adds the files that have bytes of storages as they are in memory.
@@ -155,18 +174,50 @@ public final class NamedBases implements Closeable {
                 .flatMap(storage -> contents.extents(storage, index).stream())
                 .collect(Collectors.groupingBy(io.undercroft.serializer.Extent::file, TreeMap::new,
                         Collectors.toList()));
+        List<NamedExtent> named = isCodedAgainst ? named(index, contents) : List.of();
         for (var each : extents.entrySet()) {
             MappedFile file = each.getKey() == 0
                     ? index
                     : open(contents.companions().get(each.getKey() - 1).path().orElseThrow());
             BaseRecord record = BaseRecord.foreign(hint(path(file, target), root),
                     scan().digest(new FileSource(file), 0, file.size()), file.size());
-            add(new Base(file, record, (known, number) -> {
-                for (io.undercroft.serializer.Extent extent : each.getValue()) {
-                    addChunks(file, new Place(number, extent.offset(), extent.length()), known);
+            add(new Base(file, record, new Known() {
+                @Override
+                public void addTo(ContentIndex candidates, int number) throws IOException {
+                    for (io.undercroft.serializer.Extent extent : each.getValue()) {
+                        addChunks(file, new Place(number, extent.offset(), extent.length()), candidates);
+                    }
+                }
+
+                @Override
+                public void addTo(CodingPlan coding, int number) {
+                    for (NamedExtent one : named) {
+                        if (one.extent.file() == each.getKey()) {
+                            coding.addReference(one.name, one.nbytes, one.dtype,
+                                    new Place(number, one.extent.offset(), one.extent.length()), 1L << chunkLog2);
+                        }
+                    }
                 }
             }));
         }
+    }
+
+    /// An extent of the storage of a tensor.
+    private record NamedExtent(String name, long nbytes, DTypeRecord dtype, io.undercroft.serializer.Extent extent) {}
+
+    /// Tensors that cannot be read are left out.
+    private static List<NamedExtent> named(MappedFile index, Contents contents) {
+        List<NamedExtent> all = new ArrayList<>();
+        for (String name : contents.names()) {
+            try {
+                contents.tensor(name).ifPresent(tensor -> contents.extents(tensor.storage(), index)
+                        .forEach(extent -> all.add(new NamedExtent(name, tensor.storage().nbytes(),
+                                new DTypeRecord(tensor.dtype().name(), tensor.dtype().bits()), extent))));
+            } catch (FormatException _) {
+                // Reading it reports the error.
+            }
+        }
+        return all;
     }
 
     private static Path path(MappedFile file, @Nullable Path target) throws IOException {
@@ -201,13 +252,41 @@ public final class NamedBases implements Closeable {
             int there = number + 1;
             if (!contains(record)) {
                 try {
-                    bases.add(new Base(finder.file(record), record,
-                            (known, here) -> known.addExtents(parent, there, here)));
+                    bases.add(new Base(finder.file(record), record, new Known() {
+                        @Override
+                        public void addTo(ContentIndex candidates, int number) {
+                            candidates.addExtents(parent, there, numbers(parent, Place.THIS_FILE));
+                        }
+
+                        @Override
+                        public void addTo(CodingPlan coding, int number) {
+                            // Added with the snapshot itself.
+                        }
+                    }));
                 } catch (FormatException _) {
                     // Then the bytes in it are written to the file itself.
                 }
             }
         }
+    }
+
+    /// {@return the numbers here of the files that a snapshot has numbers for, -1 for any other file}
+    ///
+    /// @param snapshot the snapshot
+    /// @param own the number of its own file
+    private IntUnaryOperator numbers(Snapshot snapshot, int own) {
+        return there -> {
+            if (there == ExtentRecord.THIS_FILE) {
+                return own;
+            }
+            Object identity = snapshot.base(there - 1).identity();
+            for (int number = 1; number <= bases.size(); number++) {
+                if (bases.get(number - 1).record.identity().equals(identity)) {
+                    return number;
+                }
+            }
+            return -1;
+        };
     }
 
     private static OpenOptions where(SaveOptions options) {
@@ -231,6 +310,24 @@ public final class NamedBases implements Closeable {
     /// {@return the records of the bases for an index, in the order of their numbers}
     public List<BaseRecord> records() {
         return bases.stream().map(Base::record).toList();
+    }
+
+    /// Adds the bytes that chunks are coded against: those of the bases that the caller names, then those of the
+    /// snapshot before.
+    ///
+    /// @param coding receives them
+    /// @param parent the snapshot before, or null
+    /// @throws IOException if reading fails
+    public void addTo(CodingPlan coding, @Nullable Snapshot parent) throws IOException {
+        if (!isCodedAgainst) {
+            return;
+        }
+        for (int number = 1; number <= bases.size(); number++) {
+            bases.get(number - 1).contents.addTo(coding, number);
+        }
+        if (parent != null) {
+            coding.addReferences(parent, numbers(parent, Place.THIS_FILE));
+        }
     }
 
     /// Adds the bytes of the bases.

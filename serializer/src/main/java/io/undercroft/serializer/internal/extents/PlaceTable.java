@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.extents;
 
 import io.undercroft.format.Digest128;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import java.util.Collection;
 import java.util.HashMap;
@@ -9,6 +10,8 @@ import java.util.Map;
 import java.util.SortedSet;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /// The places of bytes by their digests: a hash table in one array, which has 32 bytes for each entry. Files may have
 /// millions of extents, and nearly all of them have a digest of their own. For use by one thread.
@@ -25,6 +28,8 @@ public final class PlaceTable {
     private long[] entries;
     private int slots;
     private int count;
+    /// How the bytes of places are stored that are not stored as they are. Other threads read it.
+    private final Map<Place, Coding> codings = new ConcurrentHashMap<>();
     /// All places of the digests that have several.
     private final Map<Digest128, SortedSet<Place>> several = new HashMap<>();
 
@@ -68,6 +73,26 @@ public final class PlaceTable {
     /// @param place the place
     void add(Digest128 digest, Place place) {
         add(digest.high(), digest.low(), place.base(), place.offset(), place.length());
+    }
+
+    /// Adds a place of coded bytes.
+    ///
+    /// @param digest the digest of the decoded bytes
+    /// @param place the place
+    /// @param coding the way in which they are stored, with the numbers of files as in places; null if as they are
+    void add(Digest128 digest, Place place, @Nullable Coding coding) {
+        add(digest, place);
+        if (coding != null) {
+            codings.put(place, coding);
+        }
+    }
+
+    /// {@return how the bytes of a place are stored; null if as they are}
+    ///
+    /// @param place the place
+    @Nullable
+    Coding coding(Place place) {
+        return codings.get(place);
     }
 
     /// {@return the places of bytes, in the order of preference}

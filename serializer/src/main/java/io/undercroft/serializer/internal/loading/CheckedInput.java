@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.loading;
 import io.undercroft.format.internal.Checksums;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
+import io.undercroft.mmap.Piece.DecodedPiece;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.serializer.internal.BinarySearch;
@@ -51,13 +52,14 @@ public final class CheckedInput implements HostReader {
 
     /// {@return whether all bytes are zeros that are in no file}
     boolean isZero() {
-        return pieces.stream().noneMatch(FilePiece.class::isInstance);
+        return pieces.stream().allMatch(ZeroPiece.class::isInstance);
     }
 
     /// {@return the first run of a file, for the order in which to read; null if there is none}
     @Nullable
     FilePiece first() {
-        return pieces.stream().filter(FilePiece.class::isInstance).map(FilePiece.class::cast).findFirst().orElse(null);
+        List<FilePiece> runs = Piece.files(pieces);
+        return runs.isEmpty() ? null : runs.getFirst();
     }
 
     /// {@return whether there are checksums}
@@ -81,6 +83,13 @@ public final class CheckedInput implements HostReader {
         switch (piece) {
             case FilePiece(MappedFile file, long offset, long _) -> read(file, offset + start, into);
             case ZeroPiece _ -> into.fill((byte) 0);
+            case DecodedPiece decoded -> {
+                try {
+                    decoded.read(start, into);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
         }
     }
 

@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.loading;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.mmap.Piece;
+import io.undercroft.mmap.Piece.DecodedPiece;
 import io.undercroft.mmap.Piece.FilePiece;
 import io.undercroft.mmap.Piece.ZeroPiece;
 import io.undercroft.serializer.OpenOptions;
@@ -39,9 +40,25 @@ public final class PieceReader {
     private @Nullable Allocator memory;
     private boolean isLarge;
 
+    /// A part of a piece, or all of one that is decoded.
+    ///
+    /// @param offset the offset of the bytes in the piece
     /// @param start the offset of the bytes in the storage
-    private record Share(MappedFile file, long offset, MemorySegment into, long start) {
+    private record Share(Piece piece, long offset, MemorySegment into, long start) {
         void read(CheckedInput sums, boolean isLarge) throws IOException {
+            switch (piece) {
+                case FilePiece run -> read(run.file(), run.offset() + offset, sums, isLarge);
+                case DecodedPiece decoded -> {
+                    decoded.read(offset, into);
+                    sums.add(start, into);
+                }
+                case ZeroPiece _ -> {
+                    // New memory is zeroed.
+                }
+            }
+        }
+
+        private void read(MappedFile file, long offset, CheckedInput sums, boolean isLarge) throws IOException {
             if (isReadOnce(file, into.byteSize())) {
                 file.readOnce(offset, into);
                 sums.add(start, into);
@@ -146,17 +163,14 @@ public final class PieceReader {
     private static void read(CheckedInput input, MemorySegment into, boolean isLarge) throws IOException {
         List<Piece> joined = joined(input.pieces());
         MappedFile.fetch(joined.stream()
-                .filter(piece -> piece instanceof FilePiece run && !isReadOnce(run.file(), run.length())).toList());
+                .filter(piece -> !(piece instanceof FilePiece run && isReadOnce(run.file(), run.length()))).toList());
         List<Share> shares = new ArrayList<>();
         long at = 0;
         for (Piece piece : joined) {
             switch (piece) {
-                case FilePiece run when isReadOnce(run.file(), run.length()) -> shares
-                        .add(new Share(run.file(), run.offset(), into.asSlice(at, run.length()), at));
-                case FilePiece run -> share(run, into.asSlice(at, run.length()), at, shares);
-                case ZeroPiece _ -> {
-                    // New memory is zeroed.
-                }
+                case FilePiece run when !isReadOnce(run.file(), run.length()) ->
+                    share(run, into.asSlice(at, run.length()), at, shares);
+                default -> shares.add(new Share(piece, 0, into.asSlice(at, piece.length()), at));
             }
             at += piece.length();
         }
@@ -198,7 +212,7 @@ public final class PieceReader {
 
     private static void share(FilePiece run, MemorySegment into, long start, List<Share> shares) {
         for (long at = 0; at < run.length(); at += SHARE) {
-            shares.add(new Share(run.file(), run.offset() + at,
+            shares.add(new Share(run, at,
                     into.asSlice(at, Math.min(SHARE, run.length() - at)), start + at));
         }
     }

@@ -231,8 +231,8 @@ public abstract class StoredBytes implements Supplier<Allocation> {
 
     /// {@return whether bytes of the storage travel over a network, so that they are checked when they arrive}
     private boolean isFetched() {
-        return file().source().isPresent() && pieces().orElse(List.of()).stream()
-                .anyMatch(piece -> piece instanceof FilePiece run && run.file().source().isPresent());
+        return file().source().isPresent() && Piece.files(pieces().orElse(List.of())).stream()
+                .anyMatch(run -> run.file().source().isPresent());
     }
 
     /// {@return the memory of the device, which is not that of the host and not meta}

@@ -11,6 +11,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.internal.ElementPositions;
 import io.undercroft.serializer.internal.ElementLimit;
+import io.undercroft.serializer.internal.extents.CodingPlan;
 import io.undercroft.serializer.internal.TensorFlags;
 import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.storage.DType;
@@ -178,6 +179,17 @@ public final class StatePlan {
                 .filter(name -> !storages.get(tensors.get(name.tensor).storage()).isReachedWhole())
                 .map(Name::text).toList()));
         return losses;
+    }
+
+    /// Adds the storages to a plan of how they are compressed.
+    ///
+    /// @param coding an empty plan
+    public void addTo(CodingPlan coding) {
+        for (Name name : names) {
+            TensorRecord tensor = tensors.get(name.tensor);
+            coding.add(tensor.storage(), storages.get(tensor.storage()).nbytes(), name.text,
+                    dtypes.get(tensor.dtype()));
+        }
     }
 
     /// Adds the parts before the storages to an index.

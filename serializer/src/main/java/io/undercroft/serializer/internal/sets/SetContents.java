@@ -120,7 +120,8 @@ public final class SetContents<C extends Contents> extends TreeContents {
     private List<Extent> inMember(int number, List<Extent> extents) {
         int file = set.name(number).isEmpty() ? 0 : 1 + Collections.binarySearch(numbers, number);
         return extents.stream().map(extent -> new Extent(extent.start(), extent.length(), extent.place(),
-                extent.place() == Extent.Place.FILE ? file : 0, extent.offset(), extent.digest())).toList();
+                extent.place() == Extent.Place.FILE ? file : 0, extent.offset(), extent.stored(), extent.digest()))
+                .toList();
     }
 
     /// Groups of storages whose members all stay open while the group is loaded. A storage that is in too many of them

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.writing;
 
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.format.internal.FileLayout;
@@ -13,6 +14,7 @@ import io.undercroft.serializer.DedupReport;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Sharing;
 import io.undercroft.serializer.internal.CommitNumbers;
+import io.undercroft.serializer.internal.extents.CodingPlan;
 import io.undercroft.serializer.internal.extents.Extent;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.internal.extents.ExtentWriter;
@@ -127,7 +129,10 @@ final class CroftLayout implements Sink {
         if (options.sharing() == Sharing.CONTENT) {
             bases.addTo(destination.known());
         }
-        ExtentWriter writer = new ExtentWriter(destination, options);
+        CodingPlan coding = new CodingPlan(options.compression());
+        plan.addTo(coding);
+        bases.addTo(coding, parent);
+        ExtentWriter writer = new ExtentWriter(destination, options, coding);
         Map<Integer, List<Extent>> extents = writer.write(plan.storages());
         // Bases that no extent names are left out by the builder.
         bases.records().forEach(index::addBase);
@@ -143,9 +148,11 @@ final class CroftLayout implements Sink {
     private static void add(Extent extent, IndexBuilder index) {
         switch (extent) {
             case Extent.Zero(long length) -> index.addZeroExtent(length);
-            case Extent.Stored(Place place, ExtentSums sums) when place.base() == Place.THIS_FILE ->
+            case Extent.Stored(Place place, ExtentSums sums, Coding coding) when coding != null ->
+                index.addCodedExtent(place.base(), place.offset(), place.length(), sums, coding);
+            case Extent.Stored(Place place, ExtentSums sums, _) when place.base() == Place.THIS_FILE ->
                 index.addRawExtent(place.offset(), place.length(), sums);
-            case Extent.Stored(Place place, ExtentSums sums) ->
+            case Extent.Stored(Place place, ExtentSums sums, _) ->
                 index.addBaseExtent(place.base(), place.offset(), place.length(), sums);
         }
     }

@@ -1,25 +1,33 @@
 package io.undercroft.serializer.internal.writing;
 
+import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.BaseFiles;
 import io.undercroft.format.internal.BaseRecord;
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Coder;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.ExtentDigester;
 import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
+import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.IndexCopy;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Rule;
 import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.Span;
 import io.undercroft.format.internal.StorageRecord;
+import io.undercroft.format.internal.TensorRecord;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.ProgressListener;
 import io.undercroft.serializer.ReferencedFileException;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveOptions.Compression;
 import io.undercroft.serializer.SnapshotInfo;
 import io.undercroft.serializer.StaleFileException;
 import io.undercroft.serializer.internal.Bases;
@@ -33,10 +41,13 @@ import io.undercroft.serializer.internal.disk.Disk;
 import io.undercroft.serializer.internal.disk.FileTarget;
 import io.undercroft.serializer.internal.disk.Target;
 import io.undercroft.serializer.internal.disk.Target.Begun;
+import io.undercroft.serializer.internal.extents.CodingPlan;
+import io.undercroft.serializer.internal.extents.CodingPlan.Coded;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import io.undercroft.serializer.internal.extents.FileHistory;
 import io.undercroft.serializer.spi.Sink;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
+import io.undercroft.storage.Allocation;
 import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -90,27 +101,31 @@ public final class FileCopier {
     ///
     /// @param path the file
     /// @param keep the snapshots to keep
+    /// @param compression how chunks are compressed that the newest of them does not have
     /// @param rule whether the file may be replaced
     /// @return the number of bytes by which the file is shorter
     /// @throws IOException if reading or writing fails; the file is as it was
-    public long compact(Path path, Predicate<SnapshotInfo> keep, Target.Replacing rule) throws IOException {
+    public long compact(Path path, Predicate<SnapshotInfo> keep, Compression compression, Target.Replacing rule)
+            throws IOException {
         FileTarget target = FileTarget.of(path, disk);
         return target.write(() -> {
             try (Closeable _ = target.lock(false)) {
                 long before = Files.size(path);
-                compact(target, keep, rule);
+                compact(target, keep, compression, rule);
                 reading(path, (_, newest) -> history.see(target.file(), newest.commit()));
                 return before - Files.size(path);
             }
         });
     }
 
-    private void compact(FileTarget target, Predicate<SnapshotInfo> keep, Target.Replacing rule) throws IOException {
+    private void compact(FileTarget target, Predicate<SnapshotInfo> keep, Compression compression,
+            Target.Replacing rule) throws IOException {
         try {
             reading(target.path(), (file, newest) -> {
                 Appender.checkAccess(new FileSource(file), newest);
                 history.check(target.file(), newest.commit());
-                copy(file, chosen(newest, keep), BaseFiles.none(), compactedId(newest.commit()), target, rule);
+                copy(file, chosen(newest, keep), compression, BaseFiles.none(), compactedId(newest.commit()), target,
+                        rule);
             });
         } catch (ReferencedFileException | StaleFileException e) {
             throw e;
@@ -165,7 +180,8 @@ public final class FileCopier {
         target.write(() -> {
             try (Closeable _ = target.lock(false)) {
                 reading(path, options, (file, newest) -> {
-                    copy(file, List.of(CommitNumbers.find(newest, options)), bases, null, target, rule);
+                    copy(file, List.of(CommitNumbers.find(newest, options)), Compression.NONE, bases, null, target,
+                            rule);
                 });
                 return copy;
             }
@@ -185,16 +201,20 @@ public final class FileCopier {
     }
 
     private static long storedBytes(List<Snapshot> snapshots) {
-        Set<Place> places = new HashSet<>();
+        Set<Span> runs = new HashSet<>();
         for (Snapshot snapshot : snapshots) {
             for (int number = 0; number < snapshot.extentCount(); number++) {
                 ExtentRecord extent = snapshot.extent(number);
                 if (extent.kind() != ExtentKind.ZERO && extent.base() == ExtentRecord.THIS_FILE) {
-                    places.add(Place.of(extent, Place.THIS_FILE));
+                    runs.add(new Span(extent.fileOffset(), extent.fileOffset() + extent.storedLength()));
+                }
+                Coding coding = extent.coding();
+                if (coding != null && coding.hasReference() && coding.referenceBase() == ExtentRecord.THIS_FILE) {
+                    runs.add(new Span(coding.referenceOffset(), coding.referenceOffset() + extent.length()));
                 }
             }
         }
-        return places.stream().mapToLong(Place::length).sum();
+        return Span.sum(runs);
     }
 
     @FunctionalInterface
@@ -236,20 +256,76 @@ public final class FileCopier {
         return newest.sequence() == 1 ? null : FileLayout.canonicalUuid(newest.rootDigest());
     }
 
-    private void copy(MappedFile file, List<Snapshot> snapshots, BaseFiles bases, @Nullable UUID uuid,
-            FileTarget target,
-            Target.Replacing rule) throws IOException {
+    private void copy(MappedFile file, List<Snapshot> snapshots, Compression compression, BaseFiles bases,
+            @Nullable UUID uuid, FileTarget target, Target.Replacing rule) throws IOException {
         try (Begun out = target.begin(Creation.REPLACING, rule)) {
             // The number of bytes is not exact if a base is copied, or bytes are copied twice for their alignment.
             Progress progress = new Progress(listener, storedBytes(snapshots));
             Copy copy = new Copy(out, new FileSource(file), bases, uuid, snapshots.getFirst().header().chunkLog2(),
                     progress);
+            Snapshot newest = snapshots.getLast();
+            Set<Place> kept = compression == Compression.NONE ? Set.of() : Recoding.places(newest);
             for (Snapshot snapshot : snapshots) {
-                copy.add(snapshot);
+                copy.add(snapshot, compression == Compression.NONE || snapshot == newest
+                        ? null
+                        : new Recoding(snapshot, newest, kept, compression));
             }
             progress.finish();
             copy.pages.finish();
             out.commit(() -> {});
+        }
+    }
+
+    /// What is compressed of a snapshot: chunks that the newest one does not have, against those that it has.
+    private static final class Recoding {
+        private final CodingPlan plan;
+        private final Set<Place> kept;
+
+        /// @param kept the chunks of the newest snapshot, which stay as they are
+        Recoding(Snapshot snapshot, Snapshot newest, Set<Place> kept, Compression compression) {
+            this.kept = kept;
+            plan = new CodingPlan(compression);
+            for (int name = 0; name < snapshot.nameCount(); name++) {
+                TensorRecord tensor = snapshot.tensor(snapshot.tensorOfName(name));
+                plan.add(tensor.storage(), snapshot.storage(tensor.storage()).nbytes(), snapshot.name(name),
+                        snapshot.dtype(tensor.dtype()));
+            }
+            if (plan.needsReferences()) {
+                plan.addReferences(newest, base -> base == ExtentRecord.THIS_FILE ? Place.THIS_FILE : -1);
+            }
+        }
+
+        /// {@return the places of the bytes that a snapshot needs as they are}
+        static Set<Place> places(Snapshot snapshot) {
+            Set<Place> places = new HashSet<>();
+            for (int number = 0; number < snapshot.extentCount(); number++) {
+                ExtentRecord extent = snapshot.extent(number);
+                if (isOwn(extent)) {
+                    places.add(Place.of(extent, Place.THIS_FILE));
+                }
+                Coding coding = extent.coding();
+                if (coding != null && coding.hasReference() && coding.referenceBase() == ExtentRecord.THIS_FILE) {
+                    places.add(new Place(Place.THIS_FILE, coding.referenceOffset(), extent.length()));
+                }
+            }
+            return places;
+        }
+
+        private static boolean isOwn(ExtentRecord extent) {
+            return extent.kind() == ExtentKind.RAW && extent.base() == ExtentRecord.THIS_FILE;
+        }
+
+        boolean applies(ExtentRecord extent) {
+            return isOwn(extent) && !kept.contains(Place.of(extent, Place.THIS_FILE));
+        }
+
+        int width(int storage, ExtentRecord extent) {
+            return plan.width(storage, extent.length());
+        }
+
+        @Nullable
+        Place reference(int storage, long start, ExtentRecord extent) {
+            return plan.reference(storage, start, extent.length());
         }
     }
 
@@ -264,6 +340,8 @@ public final class FileCopier {
         private final CroftLayout pages;
         /// One place for each, or two if the first is not aligned as a large storage requires.
         private final Map<Source, List<Long>> places = new HashMap<>();
+        /// What is stored coded, of extents that were stored as they are.
+        private final Map<Source, CodedCopy> codedCopies = new HashMap<>();
         private final MemorySegment piece = Arena.ofAuto().allocate(PIECE);
         private final ExtentDigester digester = new ExtentDigester();
         private long position;
@@ -272,6 +350,9 @@ public final class FileCopier {
         ///
         /// @param file the identity of a base, or something else for the file itself
         private record Source(Object file, long offset, long length) {}
+
+        /// Coded bytes in the new file. The reference of the coding is at its place in the former one.
+        private record CodedCopy(long place, Coding coding) {}
 
         /// A file without snapshots.
         ///
@@ -294,72 +375,216 @@ public final class FileCopier {
         /// Adds a snapshot.
         ///
         /// @param snapshot a snapshot, newer than those added before
+        /// @param recoding what is compressed of it; null if nothing is
         /// @throws FormatException if it is damaged
         /// @throws IOException if reading or writing fails
-        void add(Snapshot snapshot) throws IOException {
+        void add(Snapshot snapshot, @Nullable Recoding recoding) throws IOException {
             position = pages.start();
             IndexCopy copy = IndexCopy.of(snapshot);
-            for (long alignment : new long[]{FileLayout.SMALL_ALIGNMENT, FileLayout.MAPPING_ALIGNMENT}) {
-                for (int number = 0; number < snapshot.storageCount(); number++) {
-                    StorageRecord storage = snapshot.storage(number);
-                    if (FileLayout.alignment(storage.nbytes(), chunkLog2) == alignment) {
-                        place(snapshot, storage, copy);
-                    }
-                }
+            if (recoding != null) {
+                // Together, as each gap before them would be nearly as long as they are.
+                forEachStorage(snapshot, number -> placeReferences(snapshot, number, recoding));
             }
+            forEachStorage(snapshot, number -> place(snapshot, number, copy, recoding));
             pages.add(copy.build(pages.nextSequence()), position, snapshot.commit().timeMillis(),
                     snapshot.commit().message());
         }
 
-        private void place(Snapshot snapshot, StorageRecord storage, IndexCopy copy) throws IOException {
+        @FunctionalInterface
+        private interface StorageWork {
+            void on(int number) throws IOException;
+        }
+
+        private void forEachStorage(Snapshot snapshot, StorageWork work) throws IOException {
+            for (long alignment : new long[]{FileLayout.SMALL_ALIGNMENT, FileLayout.MAPPING_ALIGNMENT}) {
+                for (int number = 0; number < snapshot.storageCount(); number++) {
+                    if (FileLayout.alignment(snapshot.storage(number).nbytes(), chunkLog2) == alignment) {
+                        work.on(number);
+                    }
+                }
+            }
+        }
+
+        /// Copies the chunks of the newest snapshot that those of a storage are coded against. It needs them anyway.
+        private void placeReferences(Snapshot snapshot, int number, Recoding recoding) throws IOException {
+            StorageRecord storage = snapshot.storage(number);
+            long start = 0;
+            for (int i = 0; i < storage.extentCount(); i++) {
+                ExtentRecord record = snapshot.extent(storage.firstExtent() + i);
+                Place reference = recoding.reference(number, start, record);
+                if (reference != null && recoding.applies(record)) {
+                    placeReference(snapshot, ExtentRecord.THIS_FILE, reference.offset(), record.length(),
+                            storage.nbytes());
+                }
+                start += record.length();
+            }
+        }
+
+        private void place(Snapshot snapshot, int number, IndexCopy copy, @Nullable Recoding recoding)
+                throws IOException {
+            StorageRecord storage = snapshot.storage(number);
+            long start = 0;
             for (int i = 0; i < storage.extentCount(); i++) {
                 int extent = storage.firstExtent() + i;
                 ExtentRecord record = snapshot.extent(extent);
-                if (record.kind() != ExtentKind.ZERO) {
+                boolean isCoded = recoding != null && recoding.applies(record)
+                        && code(snapshot, extent, storage.nbytes(), copy, recoding.width(number, record),
+                                recoding.reference(number, start, record));
+                if (!isCoded && record.kind() != ExtentKind.ZERO) {
                     place(snapshot, extent, storage.nbytes(), copy);
                 }
+                start += record.length();
             }
         }
 
-        /// Copies the bytes of an extent, unless they are there already or stay in their base.
+        /// Stores an extent coded, and its reference, unless they are there already.
+        ///
+        /// @return whether that takes fewer bytes
+        private boolean code(Snapshot snapshot, int extent, long nbytes, IndexCopy copy, int width,
+                @Nullable Place reference) throws IOException {
+            ExtentRecord record = snapshot.extent(extent);
+            Source source = new Source("", record.fileOffset(), record.length());
+            if (width == 0 || places.containsKey(source)) {
+                return false;
+            }
+            CodedCopy known = codedCopies.get(source);
+            if (known == null) {
+                known = coded(record, width, reference);
+                if (known == null) {
+                    return false;
+                }
+                codedCopies.put(source, known);
+            }
+            Coding coding = known.coding;
+            if (coding.hasReference()) {
+                coding = coding.with(placeReference(snapshot, coding.referenceBase(),
+                        coding.referenceOffset(), record.length(), nbytes));
+            }
+            copy.code(extent, known.place, coding);
+            return true;
+        }
+
+        /// Codes an extent and writes the coded bytes.
+        ///
+        /// @return their place and their coding, whose reference is at its former place; null if they are not fewer
+        private @Nullable CodedCopy coded(ExtentRecord record, int width, @Nullable Place reference)
+                throws IOException {
+            Allocation memory = AnonymousMemory.allocator().allocate(2 * record.length());
+            try (Coder coder = Coder.open()) {
+                MemorySegment bytes = memory.segment().asSlice(0, record.length());
+                MemorySegment other = memory.segment().asSlice(record.length());
+                file.read(record.fileOffset(), bytes);
+                digester.update(bytes);
+                if (!digester.finish().equals(record.sums())) {
+                    throw damaged(record.fileOffset());
+                }
+                if (reference != null) {
+                    file.read(reference.offset(), other);
+                }
+                Coded coded = Coded.shortest(coder, bytes, width, reference == null ? null : other);
+                if (coded == null) {
+                    return null;
+                }
+                long place = FileLayout.alignUp(position, FileLayout.SMALL_ALIGNMENT);
+                sink.write(place, coded.bytes());
+                progress.add(record.length());
+                position = place + coded.bytes().byteSize();
+                return new CodedCopy(place, coded.coding(0, reference == null ? 0 : reference.offset()));
+            } finally {
+                memory.free();
+            }
+        }
+
+        /// Copies the bytes of an extent and its reference, unless they are there already or stay in their base.
         private void place(Snapshot snapshot, int extent, long nbytes, IndexCopy copy) throws IOException {
             ExtentRecord record = snapshot.extent(extent);
-            Object identity = "";
-            ByteSource from = file;
-            if (record.base() != ExtentRecord.THIS_FILE) {
-                BaseRecord base = snapshot.base(record.base() - 1);
-                var opened = bases.open(base);
-                if (opened.isEmpty()) {
-                    return;
-                }
-                identity = base.identity();
-                from = opened.get();
-            }
-            Source source = new Source(identity, record.fileOffset(), record.storedLength());
-            List<Long> found = places.computeIfAbsent(source, _ -> new ArrayList<>(1));
+            Coding coding = record.coding();
             long alignment = FileLayout.alignment(nbytes, chunkLog2);
-            Optional<Long> serving = found.stream().filter(place -> place % alignment == 0).findFirst();
-            if (serving.isEmpty()) {
-                long place = FileLayout.placeExtent(position, nbytes, chunkLog2);
-                copyBytes(from, record, place);
-                position = place + record.storedLength();
-                found.add(place);
+            long place = place(snapshot, record.base(),
+                    new Run(record.fileOffset(), record.storedLength(),
+                            coding == null ? record.sums().checksum() : coding.checksum(),
+                            coding == null ? record.digest() : null),
+                    coding == null ? alignment : FileLayout.SMALL_ALIGNMENT);
+            if (place >= 0) {
+                copy.place(extent, place);
             }
-            copy.place(extent, serving.orElse(found.getLast()));
+            if (coding != null && coding.hasReference()) {
+                long reference = placeReference(snapshot, coding.referenceBase(),
+                        coding.referenceOffset(), record.length(), nbytes);
+                if (reference >= 0) {
+                    copy.placeReference(extent, reference);
+                }
+            }
         }
 
-        private void copyBytes(ByteSource from, ExtentRecord record, long place) throws IOException {
-            for (long done = 0; done < record.storedLength(); done += PIECE) {
-                MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, record.storedLength() - done));
-                from.read(record.fileOffset() + done, bytes);
+        /// Copies the reference of an extent, unless it is there already. Extents of the same coded bytes have the same
+        /// reference, however their storages are aligned. The bytes have no checksum of their own: they are those of an
+        /// extent, or checked when they are used.
+        ///
+        /// @return as [#place(Snapshot, int, Run, long)]
+        private long placeReference(Snapshot snapshot, int base, long offset, long length, long nbytes)
+                throws IOException {
+            List<Long> found = places.getOrDefault(new Source(identity(snapshot, base), offset, length), List.of());
+            return found.isEmpty()
+                    ? place(snapshot, base, new Run(offset, length, null, null),
+                            FileLayout.alignment(nbytes, chunkLog2))
+                    : found.getFirst();
+        }
+
+        private static Object identity(Snapshot snapshot, int number) {
+            return number == ExtentRecord.THIS_FILE ? "" : snapshot.base(number - 1).identity();
+        }
+
+        /// Bytes to be copied.
+        ///
+        /// @param checksum their CRC32C, or null if it is not known
+        /// @param digest their digest, or null if it is not known
+        private record Run(long offset, long length, @Nullable Integer checksum, @Nullable Digest128 digest) {}
+
+        /// Copies bytes unless they are there already.
+        ///
+        /// @return their place in the new file; -1 if they stay in their base
+        private long place(Snapshot snapshot, int number, Run run, long alignment) throws IOException {
+            ByteSource from = file;
+            if (number != ExtentRecord.THIS_FILE) {
+                Optional<ByteSource> opened = bases.open(snapshot.base(number - 1));
+                if (opened.isEmpty()) {
+                    return -1;
+                }
+                from = opened.get();
+            }
+            Source source = new Source(identity(snapshot, number), run.offset, run.length);
+            List<Long> found = places.computeIfAbsent(source, _ -> new ArrayList<>(1));
+            for (long place : found) {
+                if (place % alignment == 0) {
+                    return place;
+                }
+            }
+            long place = FileLayout.alignUp(position, alignment);
+            copyBytes(from, run, place);
+            position = place + run.length;
+            found.add(place);
+            return place;
+        }
+
+        private void copyBytes(ByteSource from, Run run, long place) throws IOException {
+            for (long done = 0; done < run.length; done += PIECE) {
+                MemorySegment bytes = piece.asSlice(0, Math.min(PIECE, run.length - done));
+                from.read(run.offset + done, bytes);
                 digester.update(bytes);
                 sink.write(place + done, bytes);
                 progress.add(bytes.byteSize());
             }
-            if (!digester.finish().equals(record.sums())) {
-                throw Rule.V14_CHECKSUM.broken("the bytes of an extent are damaged, and are not carried over",
-                        record.fileOffset());
+            ExtentSums sums = digester.finish();
+            boolean isIntact = (run.checksum == null || run.checksum == sums.checksum())
+                    && (run.digest == null || run.digest.equals(sums.digest()));
+            if (!isIntact) {
+                throw damaged(run.offset);
             }
+        }
+
+        private static FormatException damaged(long offset) {
+            return Rule.V14_CHECKSUM.broken("the bytes of an extent are damaged, and are not carried over", offset);
         }
     }
 }
