@@ -23,6 +23,8 @@ public final class Main {
               save        save 1 GiB durably, compared with torch and safetensors
               async       how long a save of 1 GiB in the background keeps its caller, compared with a memory copy
               delta       save a second snapshot of 1 GiB of which one chunk in a hundred has changed
+              compress    sizes of compressed models, fine-tunes and trainings, compared with gzip and zstd; coding,
+                          decoding and reading a row
               stitch      map a storage that lies in 16 384 extents as one range, compared with copying it
               attach      let eight JVMs attach to a published checkpoint of 2 GiB, compared with eight Pythons
               serve       four JVMs and four Pythons with an ONNX model of 1 GiB: memory, start, change of the version
@@ -56,6 +58,7 @@ public final class Main {
         add("save", 5, 3, SaveBenchmark::onDisk);
         add("async", 7, 3, AsyncBenchmark::run);
         add("delta", 10, 5, DeltaBenchmark::run);
+        add("compress", 9, 3, CompressBenchmark::run);
         add("stitch", 30, 10, StitchBenchmark::run);
         add("attach", 50, 20, AttachBenchmark::run);
         add("serve", 1, 1, ServeBenchmark::run);

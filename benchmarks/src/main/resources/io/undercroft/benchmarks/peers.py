@@ -6,13 +6,16 @@ side.
 """
 
 import contextlib
+import copy as copying
 import ctypes
 import functools
 import gc
+import gzip
 import inspect
 import json
 import math
 import os
+import pathlib
 import platform
 import sys
 import time
@@ -506,6 +509,95 @@ def dequantize(name, seconds):
     blocks = numpy.random.default_rng(1).integers(0, 256, (1024, 4096 // size * nbytes), dtype="u1")
     with numpy.errstate(all="ignore"):
         return mean_seconds(lambda: gguf.dequantize(blocks, kind), float(seconds), time.thread_time), 0
+
+
+def random_weights(file, nbytes, change, dtype):
+    """One tensor of normal weights, the same at each call, and normal changes of them."""
+    dtype = getattr(torch, dtype)
+    rows = int(nbytes) // dtype.itemsize // 1024
+    weights = 0.02 * torch.randn(rows, 1024, generator=torch.Generator().manual_seed(0))
+    if float(change):
+        weights += float(change) * torch.randn(rows, 1024, generator=torch.Generator().manual_seed(1))
+    safetensors.torch.save_file({"weight": weights.to(dtype)}, file)
+
+
+class Transformer(torch.nn.Module):
+    """Predicts the next byte of a text."""
+
+    def __init__(self, width=256, layers=4, context=64):
+        super().__init__()
+        self.bytes = torch.nn.Embedding(256, width)
+        self.places = torch.nn.Embedding(context, width)
+        layer = torch.nn.TransformerEncoderLayer(width, 4, 4 * width, 0.0, batch_first=True, norm_first=True)
+        self.layers = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.head = torch.nn.Linear(width, 256)
+
+    def forward(self, text):
+        length = text.shape[1]
+        mask = torch.nn.Transformer.generate_square_subsequent_mask(length)
+        return self.head(self.layers(self.bytes(text) + self.places(torch.arange(length)), mask, is_causal=True))
+
+
+def train(model, optimizer, seed, steps):
+    """Trains on the sources of the standard library of Python; each seed reads another part of them."""
+    sources = sorted(pathlib.Path(json.__file__).parent.parent.glob("*.py"))[seed::11]
+    text = torch.tensor(list(b"".join(source.read_bytes() for source in sources)))
+    random = torch.Generator().manual_seed(seed)
+    for _ in range(int(steps)):
+        starts = torch.randint(len(text) - 65, (16,), generator=random)
+        batch = torch.stack([text[start:start + 65] for start in starts])
+        loss = torch.nn.functional.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def save_weights(model, file, dtype):
+    safetensors.torch.save_file({name: weight.detach().to(getattr(torch, dtype)).contiguous()
+                                 for name, weight in model.state_dict().items()}, file)
+
+
+def trained(file, dtype, steps):
+    """A transformer that is trained once and kept, as the base of others."""
+    if "base" not in held:
+        torch.manual_seed(0)
+        held["base"] = Transformer()
+        train(held["base"], torch.optim.AdamW(held["base"].parameters(), 1e-3), 0, steps)
+    save_weights(held["base"], file, dtype)
+
+
+def fine_tuned(file, dtype, number, steps):
+    """The transformer trained further, all of its weights, on another text."""
+    model = copying.deepcopy(held["base"])
+    train(model, torch.optim.AdamW(model.parameters(), 2e-5), 1 + int(number), steps)
+    save_weights(model, file, dtype)
+
+
+def training_step(file, steps):
+    """The next state of a training: the weights and both moments of AdamW, in float32."""
+    if "training" not in held:
+        model = copying.deepcopy(held["base"])
+        held["training"] = model, torch.optim.AdamW(model.parameters(), 1e-4)
+    model, optimizer = held["training"]
+    train(model, optimizer, 0, steps)
+    state = {f"model.{name}": weight.detach().contiguous() for name, weight in model.named_parameters()}
+    for name, weight in model.named_parameters():
+        for moment in "exp_avg", "exp_avg_sq":
+            state[f"{moment}.{name}"] = optimizer.state[weight][moment].contiguous()
+    safetensors.torch.save_file(state, file)
+
+
+def compressed_sizes(file):
+    """The size of a file after gzip and after zstd, and of its tensors whose bytes are put into planes before zstd."""
+    import zstandard
+    with open(file, "rb") as opened:
+        whole = opened.read()
+    zstd = zstandard.ZstdCompressor(3)
+    planes = 0
+    for weight in safetensors.torch.load_file(file).values():
+        elements = weight.flatten().view(torch.uint8).numpy().reshape(-1, weight.itemsize)
+        planes += len(zstd.compress(elements.T.tobytes()))
+    return len(gzip.compress(whole, 6)), len(zstd.compress(whole)), planes
 
 
 def mean_seconds(action, seconds, clock=time.perf_counter):

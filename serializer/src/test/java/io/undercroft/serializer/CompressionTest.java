@@ -343,8 +343,9 @@ class CompressionTest {
     @EnabledOnOs(OS.LINUX)
     void aPublishedStateIsNotCompressed() throws IOException {
         Storage weights = weights(24, 500_000, DType.BFLOAT16);
-        try (PublishedCheckpoint published = PublishedCheckpoint.publish("undercroft-compression-" + ProcessHandle.current().pid(),
-                state(weights, DType.BFLOAT16), ALONE, NameLifetime.WITH_CREATOR)) {
+        String name = "undercroft-compression-" + ProcessHandle.current().pid();
+        try (PublishedCheckpoint published = PublishedCheckpoint.publish(name, state(weights, DType.BFLOAT16), ALONE,
+                NameLifetime.WITH_CREATOR)) {
             assertThat(published.report().compressed()).isZero();
         }
     }
