@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /// Compressed files: how much smaller they are, for random weights whose fine-tunes are random changes and for small
 /// transformers that were trained, and how fast they are written and read. Besides them what gzip, zstd, and zstd over
@@ -49,11 +50,11 @@ final class CompressBenchmark {
         addShare("random weights of bfloat16, alone", saved(base, "alone.croft", alone), plain, TOLERANCE * ALONE);
         addPeers("random weights of bfloat16, alone: ", List.of(base), Files.size(plain));
         SaveOptions against = alone.compress(Compression.AGAINST_BASE).base(plain);
-        for (String change : CHANGES.keySet().stream().sorted().toList()) {
+        for (Map.Entry<String, Double> change : new TreeMap<>(CHANGES).entrySet()) {
             Path tuned = bench.file("tuned.safetensors");
-            bench.python().ask("random_weights", tuned, bench.choose(64, 8) << 20, change, "bfloat16");
-            addShare("changes of " + change + " against the base", saved(tuned, "tuned.croft", against), plain,
-                    TOLERANCE * CHANGES.get(change));
+            bench.python().ask("random_weights", tuned, bench.choose(64, 8) << 20, change.getKey(), "bfloat16");
+            addShare("changes of " + change.getKey() + " against the base", saved(tuned, "tuned.croft", against), plain,
+                    TOLERANCE * change.getValue());
         }
     }
 
