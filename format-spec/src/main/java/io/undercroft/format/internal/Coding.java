@@ -29,6 +29,11 @@ public record Coding(int codec, int width, long length, int checksum, int refere
         return codec == DIFFERENCE;
     }
 
+    /// {@return whether the bytes of a reference in the same file are needed}
+    public boolean hasReferenceInThisFile() {
+        return hasReference() && referenceBase == ExtentRecord.THIS_FILE;
+    }
+
     /// {@return the same coding with its reference at another place of this file}
     ///
     /// @param offset the first byte of the reference

@@ -91,9 +91,9 @@ public final class IndexCopy {
             position += length;
         }
     }
-    ///  Sets the offset of the bytes of an extent in the new file. It becomes a RAW extent of that file, or stays a
-    /// CODED
-    /// one.
+
+    /// Sets the offset of the bytes of an extent in the new file. It becomes a RAW extent of that file, or stays a
+    /// CODED one.
     ///
     /// Extents that were the same bytes may be placed at the same offset or apart, as the caller copies them.
     ///
@@ -180,8 +180,8 @@ public final class IndexCopy {
             Coding coding = record.coding();
             boolean isPlaced = placed.get(extent) || record.kind() == ExtentKind.ZERO
                     || record.base() != ExtentRecord.THIS_FILE;
-            boolean isReferencePlaced = placedReferences.get(extent) || coding == null || !coding.hasReference()
-                    || coding.referenceBase() != ExtentRecord.THIS_FILE;
+            boolean isReferencePlaced = placedReferences.get(extent) || coding == null
+                    || !coding.hasReferenceInThisFile();
             if (!isPlaced || !isReferencePlaced) {
                 throw new IllegalStateException(
                         "extent " + extent + ", " + record + (isPlaced ? ", or its reference," : ",")

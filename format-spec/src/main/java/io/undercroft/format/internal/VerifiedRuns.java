@@ -90,7 +90,7 @@ final class VerifiedRuns implements AutoCloseable {
         if (coding != null && extent.base() == ExtentRecord.THIS_FILE) {
             add(covered, OWN_FILE, extent.fileOffset(), extent.storedLength());
         }
-        if (coding != null && coding.hasReference() && coding.referenceBase() == ExtentRecord.THIS_FILE) {
+        if (coding != null && coding.hasReferenceInThisFile()) {
             add(covered, OWN_FILE, coding.referenceOffset(), extent.length());
         }
         int file = number(snapshot, extent.base());

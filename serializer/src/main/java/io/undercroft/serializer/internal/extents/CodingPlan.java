@@ -156,24 +156,22 @@ public final class CodingPlan {
 
         /// Codes a chunk as the difference from its reference, and by itself if that is not much smaller.
         ///
-        /// @param coder the coder
+        /// @param coder a coder
+        /// @param second another one, as each has one result at a time; takes no memory unless both results are needed
         /// @param chunk the bytes of the chunk
         /// @param width the size of its elements
         /// @param reference as many bytes, or null
         /// @return the shorter result; null if neither is shorter than the chunk
-        public static @Nullable Coded shortest(Coder coder, MemorySegment chunk, int width,
+        public static @Nullable Coded shortest(Coder coder, Coder second, MemorySegment chunk, int width,
                 @Nullable MemorySegment reference) {
             MemorySegment difference = reference == null ? null : coder.code(chunk, width, reference);
             if (difference != null && difference.byteSize() < chunk.byteSize() * FEW) {
                 return new Coded(difference, width, true);
             }
-            long length = difference == null ? Long.MAX_VALUE : difference.byteSize();
-            MemorySegment alone = coder.code(chunk, width, null);
-            if (alone != null && alone.byteSize() < length) {
+            MemorySegment alone = (difference == null ? coder : second).code(chunk, width, null);
+            if (alone != null && (difference == null || alone.byteSize() < difference.byteSize())) {
                 return new Coded(alone, width, false);
             }
-            // The coder has one result at a time.
-            difference = reference == null || length == Long.MAX_VALUE ? null : coder.code(chunk, width, reference);
             return difference == null ? null : new Coded(difference, width, true);
         }
 

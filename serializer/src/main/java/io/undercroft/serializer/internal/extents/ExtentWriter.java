@@ -438,6 +438,7 @@ public final class ExtentWriter {
         /// Memory for coded bytes of the chunks of a batch, at the same offsets as their bytes in the block.
         private final MemorySegment codes;
         private final Coder coder = Coder.open();
+        private final Coder second = Coder.open();
         private final ExtentDigester digester = new ExtentDigester();
         private @Nullable Allocation pages;
         // The run: its start in the block, its offset in the file, and its length.
@@ -567,8 +568,8 @@ public final class ExtentWriter {
                 if (other != null && reference != null) {
                     known.read(reference.base(), reference.offset(), other.segment());
                 }
-                Coded coded = Coded.shortest(coder, block.asSlice(at, chunk.length()), chunk.width(),
-                        other == null ? null : other.segment());
+                Coded coded = Coded.shortest(coder, second, block.asSlice(at, chunk.length()),
+                        chunk.width(), other == null ? null : other.segment());
                 if (coded == null) {
                     return null;
                 }
@@ -710,6 +711,7 @@ public final class ExtentWriter {
         @Override
         public void close() {
             coder.close();
+            second.close();
             if (pages != null) {
                 pages.free();
             }

@@ -209,7 +209,7 @@ public final class FileCopier {
                     runs.add(new Span(extent.fileOffset(), extent.fileOffset() + extent.storedLength()));
                 }
                 Coding coding = extent.coding();
-                if (coding != null && coding.hasReference() && coding.referenceBase() == ExtentRecord.THIS_FILE) {
+                if (coding != null && coding.hasReferenceInThisFile()) {
                     runs.add(new Span(coding.referenceOffset(), coding.referenceOffset() + extent.length()));
                 }
             }
@@ -304,7 +304,7 @@ public final class FileCopier {
                     places.add(Place.of(extent, Place.THIS_FILE));
                 }
                 Coding coding = extent.coding();
-                if (coding != null && coding.hasReference() && coding.referenceBase() == ExtentRecord.THIS_FILE) {
+                if (coding != null && coding.hasReferenceInThisFile()) {
                     places.add(new Place(Place.THIS_FILE, coding.referenceOffset(), extent.length()));
                 }
             }
@@ -470,7 +470,7 @@ public final class FileCopier {
         private @Nullable CodedCopy coded(ExtentRecord record, int width, @Nullable Place reference)
                 throws IOException {
             Allocation memory = AnonymousMemory.allocator().allocate(2 * record.length());
-            try (Coder coder = Coder.open()) {
+            try (Coder coder = Coder.open(); Coder second = Coder.open()) {
                 MemorySegment bytes = memory.segment().asSlice(0, record.length());
                 MemorySegment other = memory.segment().asSlice(record.length());
                 file.read(record.fileOffset(), bytes);
@@ -481,7 +481,7 @@ public final class FileCopier {
                 if (reference != null) {
                     file.read(reference.offset(), other);
                 }
-                Coded coded = Coded.shortest(coder, bytes, width, reference == null ? null : other);
+                Coded coded = Coded.shortest(coder, second, bytes, width, reference == null ? null : other);
                 if (coded == null) {
                     return null;
                 }
