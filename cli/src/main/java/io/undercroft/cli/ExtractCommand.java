@@ -14,6 +14,7 @@ import io.undercroft.cli.internal.inspect.JsonReport;
 import io.undercroft.cli.internal.inspect.StateOutline;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.analysis.LastBorrowed;
 import io.undercroft.serializer.internal.analysis.TensorBlocks;
@@ -170,7 +171,8 @@ final class ExtractCommand extends Commands {
                             range, tensor.shape(), tensor.size(0)));
         }
         // What has to be decoded is decoded without the other rows, if the format can do that.
-        return checkpoint.extents(tensor.storage()).isEmpty()
+        List<Extent> extents = checkpoint.extents(tensor.storage());
+        return extents.isEmpty() || extents.stream().anyMatch(Extent::isCompressed)
                 ? checkpoint.rows(name, first, end)
                 : tensor.narrow(0, first, end - first);
     }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
@@ -39,6 +40,24 @@ class ExtractTest {
             assertThat(Invocation.of("extract", TRAINING, HEAD, "--rows", "-2:-1", "--dtype", "float64").out())
                     .isEqualTo(head.narrow(0, 510, 1).to(DType.FLOAT64) + "\n");
         }
+    }
+
+    @Test
+    void ofCompressedChunksOnlyThoseWithTheRowsAreDecoded() throws IOException {
+        Path compressed = folder.resolve("compressed.croft");
+        Invocation.of("convert", TRAINING, compressed, "--compress", "alone", "--chunk", "64K");
+        Extent last;
+        try (Checkpoint checkpoint = Checkpoint.open(compressed)) {
+            last = checkpoint.extents(checkpoint.tensor(HEAD).storage()).getLast();
+        }
+        assertThat(last.isCompressed()).isTrue();
+        byte[] damaged = Files.readAllBytes(compressed);
+        damaged[(int) (last.offset() + last.stored() / 2)] ^= 1;
+        Files.write(compressed, damaged);
+
+        assertThat(Invocation.of("extract", compressed, HEAD, "--rows", ":2").out())
+                .isEqualTo(Invocation.of("extract", TRAINING, HEAD, "--rows", ":2").out());
+        assertThat(Invocation.of("extract", compressed, HEAD, "--rows", "510:").code()).isNotZero();
     }
 
     @Test
