@@ -13,6 +13,8 @@ import io.undercroft.cli.internal.UniqueBytes;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.analysis.CodingEstimate.Estimate;
+import io.undercroft.serializer.internal.analysis.CodingEstimate;
 import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.storage.Storage;
@@ -36,11 +38,17 @@ final class DedupCommand extends Commands {
     /// hubs.
     private static final Set<String> SKIPPED = Set.of("FORMAT-UNKNOWN", "FORMAT-EMPTY", "SHARD-INDEX");
 
+    /// The most bytes of all files that are compressed for an estimate, and those of each file if there are very many.
+    /// In 10 files these are about 50 pieces of each.
+    private static final long SAMPLED = 32 << 20;
+    private static final long SAMPLED_OF_FILE = 1 << 18;
+
     DedupCommand(TextOutput out, CommandRunner run) {
         super(out, run);
         add("dedup",
                 "Computes how much space one .croft file for all files of some directories would save. Their storages "
-                        + "are compared in chunks of 1 MiB, those of .croft files by their digests. Nothing is "
+                        + "are compared in chunks of 1 MiB, those of .croft files by their digests. A sample of their "
+                        + "bytes is compressed to estimate what --compress of other commands would save. Nothing is "
                         + "written, and checksums are not compared. Empty files, files of unknown formats, and "
                         + "indexes of several files, are skipped.",
                 () -> List.of(Arguments.files(0, "DIR", "One or more directories, or files."),
@@ -53,22 +61,31 @@ final class DedupCommand extends Commands {
     /// @param nbytes its size
     /// @param storages the bytes of its storages
     /// @param added the number of these bytes that no earlier file has
-    private record Share(Path file, String format, long nbytes, long storages, long added) {}
+    /// @param coded the number of bytes that these would take if they were compressed
+    private record Share(Path file, String format, long nbytes, long storages, long added, Estimate coded) {}
 
     private int dedup(Arguments arguments) {
         List<Path> files = new ArrayList<>();
         Set<Path> seen = new HashSet<>();
         int found = run.ofEach(arguments.paths(0), named -> run.of(named, () -> find(named, seen, files)));
         List<Share> shares = new ArrayList<>();
-        int code = found;
-        try (ProgressBar bar = ProgressBar.onTerminal()) {
-            long total = Sizes.sum(files.stream().mapToLong(DedupCommand::size));
-            UniqueBytes unique = new UniqueBytes(done -> bar.onProgress(Math.min(done, total), total));
-            Set<Path> inModels = new HashSet<>();
-            code = run.worse(found, run.ofEach(files, file -> run.of(file, () -> inModels.contains(file.toRealPath())
-                    ? CommandRunner.OK
-                    : add(file, arguments.openingOnHost(), unique, inModels, shares))));
+        try (CodingEstimate coding = new CodingEstimate(file -> Checkpoint.open(file, arguments.openingOnHost()),
+                Math.max(SAMPLED_OF_FILE, SAMPLED / (files.size() + 1)))) {
+            int code = found;
+            try (ProgressBar bar = ProgressBar.onTerminal()) {
+                long total = Sizes.sum(files.stream().mapToLong(DedupCommand::size));
+                UniqueBytes unique = new UniqueBytes(coding, done -> bar.onProgress(Math.min(done, total), total));
+                Set<Path> inModels = new HashSet<>();
+                code = run.worse(found, run.ofEach(files, file -> run.of(file,
+                        () -> inModels.contains(file.toRealPath())
+                                ? CommandRunner.OK
+                                : add(file, arguments.openingOnHost(), unique, coding, inModels, shares))));
+            }
+            return print(arguments, shares, coding, code);
         }
+    }
+
+    private int print(Arguments arguments, List<Share> shares, CodingEstimate coding, int code) {
         if (shares.isEmpty()) {
             return code == CommandRunner.OK
                     ? run.fail(CommandRunner.MISSING, "there is no file of a known format in "
@@ -76,7 +93,7 @@ final class DedupCommand extends Commands {
                     : code;
         }
         int printed = run.of(() -> {
-            run.print(arguments, json -> write(json, shares), text -> print(shares, text));
+            run.print(arguments, json -> write(json, shares, coding), text -> print(shares, coding, text));
             return CommandRunner.OK;
         });
         return run.worse(code, printed);
@@ -135,9 +152,10 @@ final class DedupCommand extends Commands {
         }
     }
 
+    /// @param coding estimates the sizes of compressed files
     /// @param inModels receives the other files of a split GGUF, which its first file opens
-    private int add(Path file, OpenOptions options, UniqueBytes unique, Set<Path> inModels, List<Share> shares)
-            throws IOException {
+    private int add(Path file, OpenOptions options, UniqueBytes unique, CodingEstimate coding, Set<Path> inModels,
+            List<Share> shares) throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(file, options)) {
             boolean isIndex = Checkpoint.formats().stream()
                     .anyMatch(format -> format.name().equals(checkpoint.format())
@@ -147,7 +165,9 @@ final class DedupCommand extends Commands {
                         .mapToLong(Storage::nbytes));
                 inModels.addAll(checkpoint.files());
                 long nbytes = Sizes.sum(checkpoint.fileSizes().values().stream().mapToLong(Long::longValue));
-                shares.add(new Share(file, checkpoint.format(), nbytes, storages, unique.add(checkpoint)));
+                coding.start(checkpoint, file, storages);
+                long added = unique.add(checkpoint);
+                shares.add(new Share(file, checkpoint.format(), nbytes, storages, added, coding.estimate()));
                 return IntegrityChecks.noteUnreadable(checkpoint, Saver.unreadable(checkpoint), run);
             }
         } catch (FormatException e) {
@@ -162,10 +182,12 @@ final class DedupCommand extends Commands {
         return Sizes.sum(shares.stream().mapToLong(size));
     }
 
-    private static void print(List<Share> shares, TextOutput out) {
-        Table table = new Table(left("file"), whole("format"), right("size"), right("storages"), right("new"));
+    private static void print(List<Share> shares, CodingEstimate coding, TextOutput out) {
+        Table table = new Table(left("file"), whole("format"), right("size"), right("storages"), right("new"),
+                right("alone"), right("against-base"));
         shares.forEach(share -> table.row(share.file().toString(), share.format(), Text.bytes(share.nbytes()),
-                Text.bytes(share.storages()), Text.bytes(share.added())));
+                Text.bytes(share.storages()), Text.bytes(share.added()), Text.bytes(share.coded().alone()),
+                Text.bytes(share.coded().againstFirst())));
         table.print(out);
         long nbytes = sum(shares, Share::nbytes);
         long unique = sum(shares, Share::added);
@@ -176,16 +198,28 @@ final class DedupCommand extends Commands {
                 ? "one .croft file with all of them would save %s (%s), less the size of its indexes".formatted(
                         Text.bytes(nbytes - unique), Text.percent(nbytes - unique, nbytes))
                 : "one .croft file with all of them would save nothing");
+        long alone = sum(shares, share -> share.coded().alone());
+        long against = sum(shares, share -> share.coded().againstFirst());
+        out.line("with --compress alone it would have about %s instead of %s%s (estimated from %s that were read)"
+                .formatted(Text.bytes(alone), Text.bytes(unique), coding.hasReferences()
+                        ? ", with --compress against-base for all but the first file with a tensor, about "
+                                + Text.bytes(against)
+                        : "", Text.bytes(coding.sampled())));
     }
 
-    private static void write(Json json, List<Share> shares) throws IOException {
+    private static void write(Json json, List<Share> shares, CodingEstimate coding) throws IOException {
         long nbytes = sum(shares, Share::nbytes);
         long unique = sum(shares, Share::added);
         json.list("files", shares, (each, share) -> each.member("file", share.file().toString())
                 .member("format", share.format()).member("nbytes", share.nbytes())
-                .member("storage_nbytes", share.storages()).member("new_nbytes", share.added()))
+                .member("storage_nbytes", share.storages()).member("new_nbytes", share.added())
+                .member("alone_nbytes", share.coded().alone())
+                .member("against_base_nbytes", share.coded().againstFirst()))
                 .member("nbytes", nbytes)
                 .member("storage_nbytes", sum(shares, Share::storages))
-                .member("unique_nbytes", unique).member("saved_nbytes", nbytes - unique);
+                .member("unique_nbytes", unique).member("saved_nbytes", nbytes - unique)
+                .object("estimate", each -> each.member("sampled_nbytes", coding.sampled())
+                        .member("alone_nbytes", sum(shares, share -> share.coded().alone()))
+                        .member("against_base_nbytes", sum(shares, share -> share.coded().againstFirst())));
     }
 }

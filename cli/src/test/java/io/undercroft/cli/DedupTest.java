@@ -2,10 +2,13 @@ package io.undercroft.cli;
 
 import static io.undercroft.cli.Invocation.TRAINING;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.DedupReport;
+import io.undercroft.serializer.SaveOptions.Compression;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -15,7 +18,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -204,5 +209,96 @@ class DedupTest {
 
         assertThat(dedup.code()).isZero();
         assertThat(dedup.out()).contains("model-00001-of-00002.gguf").doesNotContain("model-00002-of-00002.gguf");
+    }
+
+    /// Weights of a model whose layers compress differently.
+    private static Map<String, Object> weights(Random random) {
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int layer = 0; layer < 4; layer++) {
+            Tensor weights = Tensor.zeros(layer == 0 ? DType.FLOAT32 : DType.BFLOAT16, layer == 3 ? 5000 : 1_300_000);
+            for (long i = 0; i < weights.numel(); i++) {
+                weights.setDouble(i, random.nextGaussian() * 0.02);
+            }
+            state.put("layer." + layer, weights);
+        }
+        state.put("ids", Tensor.arange(DType.INT64, 1000));
+        return state;
+    }
+
+    private static Map<String, Object> tuned(Map<String, Object> base, Random random) {
+        Map<String, Object> state = new LinkedHashMap<>();
+        base.forEach((name, each) -> {
+            Tensor tuned = ((Tensor) each).copy();
+            for (long i = 0; !name.equals("ids") && i < tuned.numel(); i++) {
+                tuned.setDouble(i, tuned.getDouble(i) + random.nextGaussian() * 5e-5);
+            }
+            state.put(name, tuned);
+        });
+        state.put("own", Tensor.full(DType.FLOAT32, random.nextDouble(), 2000));
+        return state;
+    }
+
+    @Test
+    void whatCompressionWouldStoreIsEstimatedFromASampleOfTheBytes() throws IOException {
+        Path files = Files.createDirectory(folder.resolve("files"));
+        Random random = new Random(1);
+        Map<String, Object> base = weights(random);
+        List<Map<String, Object>> states = List.of(base, tuned(base, random), tuned(base, random));
+        Checkpoint.save(files.resolve("a.safetensors"), states.get(0));
+        Checkpoint.save(files.resolve("b.croft"), states.get(1), SaveOptions.defaults().compress(Compression.ALONE));
+        Checkpoint.save(files.resolve("c.croft"), states.get(2));
+        long alone = 0;
+        long difference = 0;
+        try (CroftFile one = CroftFile.open(folder.resolve("alone.croft"));
+                CroftFile two = CroftFile.open(folder.resolve("against.croft"))) {
+            for (Map<String, Object> state : states) {
+                alone += stored(one.commit(state, SaveOptions.defaults().compress(Compression.ALONE)));
+                difference += stored(two.commit(state, SaveOptions.defaults()
+                        .compress(state == base ? Compression.NONE : Compression.AGAINST_BASE)));
+            }
+        }
+
+        JsonNode estimate = Invocation.of("dedup --json", files).json().get("estimate");
+
+        assertThat(estimate.get("alone_nbytes").asLong()).isCloseTo(alone, withinPercentage(3));
+        assertThat(estimate.get("against_base_nbytes").asLong()).isCloseTo(difference, withinPercentage(3));
+        assertThat(estimate.get("sampled_nbytes").asLong()).isLessThan(48 << 20);
+        assertThat(Invocation.of("dedup", files).out()).contains("with --compress alone it would have about ",
+                ", with --compress against-base for all but the first file with a tensor, about ",
+                " MiB that were read)");
+    }
+
+    private static long stored(DedupReport report) {
+        return report.written() - report.compressed();
+    }
+
+    @Test
+    void withoutSuchTensorsInAnotherFileThereIsNoEstimateOfDifferences() throws IOException {
+        Checkpoint.save(folder.resolve("a.croft"), weights(new Random(2)));
+        Checkpoint.save(folder.resolve("b.croft"), Map.of("layer.1", Tensor.arange(DType.INT64, 5000)));
+
+        Invocation shown = Invocation.of("dedup", folder);
+
+        assertThat(shown.out()).contains("with --compress alone").doesNotContain("with --compress against-base");
+        JsonNode estimate = Invocation.of("dedup --json", folder).json();
+        assertThat(estimate.at("/estimate/against_base_nbytes")).isEqualTo(estimate.get("unique_nbytes"));
+    }
+
+    @Test
+    void compressedFilesAreCountedByTheirDigestsEvenWithoutTheirBase() throws IOException {
+        Random random = new Random(3);
+        Path base = folder.resolve("base.croft");
+        Path tuned = folder.resolve("tuned.croft");
+        Map<String, Object> state = weights(random);
+        Checkpoint.save(base, state);
+        Checkpoint.save(tuned, tuned(state, random),
+                SaveOptions.defaults().base(base).compress(Compression.AGAINST_BASE));
+        JsonNode whole = Invocation.of("dedup --json", tuned).json();
+        Files.delete(base);
+
+        Invocation missing = Invocation.of("dedup --json", tuned);
+
+        assertThat(missing.code()).isEqualTo(CommandRunner.OK);
+        assertThat(missing.json().get("unique_nbytes")).isEqualTo(whole.get("unique_nbytes"));
     }
 }

@@ -3,6 +3,7 @@ package io.undercroft.cli.internal;
 import io.undercroft.format.Digest128;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
+import io.undercroft.serializer.internal.analysis.CodingEstimate;
 import io.undercroft.serializer.internal.analysis.LastBorrowed;
 import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.internal.analysis.StorageChunks;
@@ -13,22 +14,25 @@ import java.util.function.LongConsumer;
 
 /// The distinct bytes of the storages of several files, as one `.croft` file would store them: in chunks, equal chunks
 /// once, and no chunks of zeros. Chunks with equal digests count as equal. The storages of a `.croft` file with the
-/// digests of such chunks are not read. For use by one thread.
+/// digests of such chunks are not read, except for a sample that is compressed. For use by one thread.
 public final class UniqueBytes {
     private final DigestSet chunks = new DigestSet();
+    private final CodingEstimate coding;
     private final LongConsumer progress;
     private long done;
 
     /// Starts with no files.
     ///
+    /// @param coding estimates in how many bytes they can be compressed
     /// @param progress called with the number of bytes of storages that were counted so far
-    public UniqueBytes(LongConsumer progress) {
+    public UniqueBytes(CodingEstimate coding, LongConsumer progress) {
+        this.coding = coding;
         this.progress = progress;
     }
 
     /// Adds a file.
     ///
-    /// @param checkpoint the open file
+    /// @param checkpoint the open file, of which the estimate was started
     /// @return the number of bytes of its storages that no file added before has; at most 2^63-1
     /// @throws io.undercroft.format.FormatException if it is damaged
     public long add(Checkpoint checkpoint) {
@@ -43,18 +47,25 @@ public final class UniqueBytes {
 
     private long add(Storage storage, List<Extent> extents, LastBorrowed borrowed) {
         long[] unique = new long[1];
+        long[] start = new long[1];
         StorageChunks.forEach(storage, extents, borrowed, new StorageChunks.Visitor() {
             @Override
             public void chunk(Digest128 digest, long length) {
-                unique[0] += chunks.add(digest) ? length : 0;
+                if (chunks.add(digest)) {
+                    unique[0] += length;
+                    coding.add(start[0], length);
+                }
+                start[0] += length;
                 advance(length);
             }
 
             @Override
             public void zeros(long length) {
+                start[0] += length;
                 advance(length);
             }
         });
+        coding.finish(storage, extents, borrowed);
         return unique[0];
     }
 
