@@ -31,7 +31,10 @@ def decode(data, run, reference):
         raise CroftError(14, f"the coded bytes at {run.offset} are no frames: {e}") from None
     need(_is_padding(data), 14, f"something follows the coded bytes at {run.offset}")
     elements = np.frombuffer(b"".join(planes), np.uint8).reshape(run.coding.width, -1).T.reshape(-1)
-    return elements if reference is None else elements ^ reference
+    if reference is None:
+        return elements
+    folded, other = (array.view(f"<u{run.coding.width}") for array in (elements, np.array(reference)))
+    return (other + (folded >> 1 ^ -(folded & 1))).view(np.uint8)
 
 
 def _frame_length(data, zstandard):

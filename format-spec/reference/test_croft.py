@@ -383,7 +383,8 @@ class CroftTest(unittest.TestCase):
     def test_coded_extents_are_decoded(self):
         file = self.sound(self.coded(frame(200, 7), bytes([7]) * 200))
         self.assertEqual(file.tensor("w").tobytes(), bytes([7]) * 200)
-        near = bytes((i % 251 + 1) ^ 7 for i in range(200))
+        plain = np.array([i % 251 + 1 for i in range(200)], np.uint8).view("<u4")
+        near = (plain - np.uint32((0x07070707 + 1) // 2)).tobytes()
         file = self.sound(self.coded(frame(50, 7) * 4, near, codec=2, width=4))
         self.assertEqual(file.tensor("w").tobytes(), near)
         file.tensor("w")[0] = 0

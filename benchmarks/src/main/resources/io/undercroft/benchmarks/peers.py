@@ -573,18 +573,23 @@ def fine_tuned(file, dtype, number, steps):
     save_weights(model, file, dtype)
 
 
-def training_step(file, steps):
-    """The next state of a training: the weights and both moments of AdamW, in float32."""
+def training_steps(steps):
+    """Trains further."""
     if "training" not in held:
         model = copying.deepcopy(held["base"])
         held["training"] = model, torch.optim.AdamW(model.parameters(), 1e-4)
+    train(*held["training"], 0, steps)
+
+
+def save_training(file, dtype):
+    """Saves the state of the training: the weights and both moments of AdamW, rounded to a dtype."""
     model, optimizer = held["training"]
-    train(model, optimizer, 0, steps)
-    state = {f"model.{name}": weight.detach().contiguous() for name, weight in model.named_parameters()}
+    state = {f"model.{name}": weight.detach() for name, weight in model.named_parameters()}
     for name, weight in model.named_parameters():
         for moment in "exp_avg", "exp_avg_sq":
-            state[f"{moment}.{name}"] = optimizer.state[weight][moment].contiguous()
-    safetensors.torch.save_file(state, file)
+            state[f"{moment}.{name}"] = optimizer.state[weight][moment]
+    dtype = getattr(torch, dtype)
+    safetensors.torch.save_file({name: value.to(dtype).contiguous() for name, value in state.items()}, file)
 
 
 def compressed_sizes(file):

@@ -250,7 +250,7 @@ class CompressionTest {
         switch (compression) {
             case NONE -> assertThat(size).isGreaterThan(3);
             case ALONE -> assertThat(size).isBetween(2.3, 2.5);
-            case AGAINST_BASE -> assertThat(size).isBetween(1.4, 1.9);
+            case AGAINST_BASE -> assertThat(size).isBetween(1.25, 1.4);
         }
         assertHas(path, third, OpenOptions.defaults());
         assertHas(path, second, OpenOptions.defaults().snapshot(2));

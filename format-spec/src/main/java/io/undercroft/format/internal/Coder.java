@@ -1,11 +1,13 @@
 package io.undercroft.format.internal;
 
 import com.github.luben.zstd.Zstd;
+import com.github.luben.zstd.ZstdCompressCtx;
 import io.undercroft.format.FormatException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -13,12 +15,16 @@ import org.jspecify.annotations.Nullable;
 
 /// Codes and decodes extents (section 11.5 of the format): the bytes of the elements are put into planes, the first
 /// bytes of all elements first, and compressed. The sign, exponent and first bits of floating-point numbers vary
-/// little, and so do all bytes of the XOR of elements that differ little.
+/// little, and so do the higher bytes of the difference of elements that differ little.
 ///
 /// Takes memory of the size of two extents, which the next coder uses again. For use by one thread.
 public final class Coder implements AutoCloseable {
-    /// Lower levels are faster, and higher ones find no more in planes, in which hardly any bytes repeat in order.
+    /// What the compressor does: it gives bytes that are frequent a shorter code, and hardly looks for runs of bytes
+    /// that repeat. Planes have none, and a run that is found by chance takes more than the codes of its bytes.
     private static final int LEVEL = 1;
+    private static final int FAST = 1;
+    private static final int LEAST_TABLE = 6;
+    private static final int LONGEST_RUN_SOUGHT = 7;
     /// Coded bytes are kept if they are at most this share of the extent: less does not pay for decoding.
     private static final double WORTHWHILE = 15.0 / 16;
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
@@ -27,6 +33,9 @@ public final class Coder implements AutoCloseable {
             .withOrder(ByteOrder.LITTLE_ENDIAN);
     /// The first byte of each element in eight bytes, by the logarithm of its width.
     private static final long[] FIRST_BYTES = {-1, 0x00FF_00FF_00FF_00FFL, 0x0000_00FF_0000_00FFL, 0xFF};
+    /// The highest bit of each element in eight bytes.
+    private static final long[] SIGNS = {0x8080_8080_8080_8080L, 0x8000_8000_8000_8000L, 0x8000_0000_8000_0000L,
+            Long.MIN_VALUE};
     /// The start of a Zstandard frame, and of one that decoders skip (RFC 8878, sections 3.1.1 and 3.1.2).
     private static final int FRAME = 0xFD2F_B528;
     private static final int SKIPPABLE = 0x184D_2A50;
@@ -37,6 +46,7 @@ public final class Coder implements AutoCloseable {
     private static final long MOST_KEPT = 16L << 20;
 
     private @Nullable Memory memory;
+    private @Nullable ZstdCompressCtx compressor;
 
     /// Memory for an extent in planes and for its coded bytes.
     private record Memory(Arena arena, MemorySegment planes, MemorySegment coded) {
@@ -83,18 +93,15 @@ public final class Coder implements AutoCloseable {
         if (Coding.leastLength(length) > most) {
             return null;
         }
-        long plane = length / width;
-        long bound = Zstd.compressBound(plane);
-        Memory own = reserve(length, width * bound + SKIPPABLE_HEAD + Coding.leastLength(length));
+        int plane = length / width;
+        int bound = Math.toIntExact(Zstd.compressBound(plane));
+        Memory own = reserve(length, (long) width * bound + SKIPPABLE_HEAD + Coding.leastLength(length));
         split(bytes, width, reference, own.planes());
+        ByteBuffer planes = own.planes().asByteBuffer();
+        ByteBuffer coded = own.coded().asByteBuffer();
         long size = 0;
         for (int i = 0; i < width; i++) {
-            long frame = Zstd.compressUnsafe(own.coded().address() + size, bound, own.planes().address() + i * plane,
-                    plane, LEVEL, false);
-            if (Zstd.isError(frame)) {
-                throw new IllegalStateException("zstd: " + Zstd.getErrorName(frame));
-            }
-            size += frame;
+            size += compressor().compressDirectByteBuffer(coded, (int) size, bound, planes, i * plane, plane);
         }
         if (size < Coding.leastLength(length)) {
             long padding = Math.max(Coding.leastLength(length) - size - SKIPPABLE_HEAD, 0);
@@ -104,6 +111,14 @@ public final class Coder implements AutoCloseable {
             size += SKIPPABLE_HEAD + padding;
         }
         return size > most ? null : own.coded().asSlice(0, size);
+    }
+
+    private ZstdCompressCtx compressor() {
+        if (compressor == null) {
+            compressor = new ZstdCompressCtx().setLevel(LEVEL).setStrategy(FAST).setHashLog(LEAST_TABLE)
+                    .setMinMatch(LONGEST_RUN_SOUGHT);
+        }
+        return compressor;
     }
 
     /// Decodes an extent.
@@ -183,7 +198,8 @@ public final class Coder implements AutoCloseable {
         return own;
     }
 
-    /// Puts the bytes of elements into planes.
+    /// Puts the bytes of elements into planes, or those of their differences from a reference. What is left at the end
+    /// is filled up to eight bytes.
     private static void split(MemorySegment bytes, int width, @Nullable MemorySegment reference,
             MemorySegment planes) {
         long length = bytes.byteSize();
@@ -192,18 +208,45 @@ public final class Coder implements AutoCloseable {
         long at = 0;
         for (; at <= length - Long.BYTES; at += Long.BYTES) {
             long word = bytes.get(LONG, at);
-            if (reference != null) {
-                word ^= reference.get(LONG, at);
-            }
-            put(planes, plane, at >> log2, log2, word);
+            put(planes, plane, at >> log2, log2,
+                    reference == null ? word : difference(word, reference.get(LONG, at), log2));
         }
-        for (; at < length; at++) {
-            int one = bytes.get(ValueLayout.JAVA_BYTE, at);
-            if (reference != null) {
-                one ^= reference.get(ValueLayout.JAVA_BYTE, at);
-            }
-            planes.set(ValueLayout.JAVA_BYTE, (at & width - 1) * plane + (at >> log2), (byte) one);
+        long word = rest(bytes, at);
+        if (reference != null) {
+            word = difference(word, rest(reference, at), log2);
         }
+        for (; at < length; at++, word >>>= Byte.SIZE) {
+            planes.set(ValueLayout.JAVA_BYTE, (at & width - 1) * plane + (at >> log2), (byte) word);
+        }
+    }
+
+    /// Returns fewer than eight bytes at the end, filled up with zeros.
+    private static long rest(MemorySegment bytes, long from) {
+        long word = 0;
+        for (long at = bytes.byteSize() - 1; at >= from; at--) {
+            word = word << Byte.SIZE | (bytes.get(ValueLayout.JAVA_BYTE, at) & 0xFF);
+        }
+        return word;
+    }
+
+    /// Subtracts the elements in eight bytes from those in eight others, and puts the sign of each difference into its
+    /// lowest bit: of -1 and 1 come 1 and 2, and the higher bytes of small differences are zero, whatever their sign.
+    private static long difference(long word, long reference, int log2) {
+        long signs = SIGNS[log2];
+        long difference = ((word | signs) - (reference & ~signs)) ^ ((word ^ ~reference) & signs);
+        long negative = difference & signs;
+        long ones = (negative - (negative >>> ((Byte.SIZE << log2) - 1))) | negative;
+        return ((difference & ~signs) << 1) ^ ones;
+    }
+
+    /// Returns the elements whose differences from a reference [#difference] returns.
+    private static long sum(long folded, long reference, int log2) {
+        long signs = SIGNS[log2];
+        int sign = (Byte.SIZE << log2) - 1;
+        long negative = folded & (signs >>> sign);
+        long ones = ((negative << sign) - negative) | (negative << sign);
+        long difference = ((folded >>> 1) & ~signs) ^ ones;
+        return ((difference & ~signs) + (reference & ~signs)) ^ ((difference ^ reference) & signs);
     }
 
     private static void put(MemorySegment planes, long plane, long at, int log2, long word) {
@@ -229,20 +272,26 @@ public final class Coder implements AutoCloseable {
 
     /// Puts elements together from planes.
     ///
-    /// @param combines whether the destination contains the reference
-    private static void join(MemorySegment planes, int width, boolean combines, MemorySegment into) {
+    /// @param isDifference whether they are differences from the reference that the destination contains
+    private static void join(MemorySegment planes, int width, boolean isDifference, MemorySegment into) {
         long length = into.byteSize();
         int log2 = Integer.numberOfTrailingZeros(width);
         long plane = length >> log2;
         long at = 0;
         for (; at <= length - Long.BYTES; at += Long.BYTES) {
             long word = get(planes, plane, at >> log2, log2);
-            into.set(LONG, at, combines ? word ^ into.get(LONG, at) : word);
+            into.set(LONG, at, isDifference ? sum(word, into.get(LONG, at), log2) : word);
         }
-        for (; at < length; at++) {
-            int one = planes.get(ValueLayout.JAVA_BYTE, (at & width - 1) * plane + (at >> log2));
-            into.set(ValueLayout.JAVA_BYTE, at,
-                    (byte) (combines ? one ^ into.get(ValueLayout.JAVA_BYTE, at) : one));
+        long word = 0;
+        for (long last = length - 1; last >= at; last--) {
+            word = word << Byte.SIZE
+                    | (planes.get(ValueLayout.JAVA_BYTE, (last & width - 1) * plane + (last >> log2)) & 0xFF);
+        }
+        if (isDifference) {
+            word = sum(word, rest(into, at), log2);
+        }
+        for (; at < length; at++, word >>>= Byte.SIZE) {
+            into.set(ValueLayout.JAVA_BYTE, at, (byte) word);
         }
     }
 
@@ -270,6 +319,10 @@ public final class Coder implements AutoCloseable {
 
     @Override
     public void close() {
+        if (compressor != null) {
+            compressor.close();
+            compressor = null;
+        }
         Memory own = memory;
         memory = null;
         if (own == null) {

@@ -14,7 +14,7 @@ import java.lang.foreign.MemorySegment;
 public record Coding(int codec, int width, long length, int checksum, int referenceBase, long referenceOffset) {
     /// The codec of bytes that are decoded without others: the planes of the bytes of the elements, compressed.
     public static final int PLANES = 1;
-    /// The codec of bytes that were combined with those of a reference by XOR first.
+    /// The codec of elements that are differences from those of a reference.
     public static final int DIFFERENCE = 2;
     /// The most bytes that are decoded for each coded one.
     public static final int MOST_RATIO = 1024;

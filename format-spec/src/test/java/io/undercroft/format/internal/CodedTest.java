@@ -11,6 +11,8 @@ import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -232,16 +234,17 @@ class CodedTest {
         first.add(wide);
         first.index().addStorage("cpu");
         byte[] one = first.toByteArray();
-        byte[] combined = new byte[256];
-        for (int i = 0; i < bytes.length; i++) {
-            combined[i] = (byte) (bytes[i] ^ 0x11);
+        byte[] summed = new byte[256];
+        ByteBuffer sums = ByteBuffer.wrap(summed).order(ByteOrder.LITTLE_ENDIAN);
+        while (sums.hasRemaining()) {
+            sums.putInt(0x1111_1111 + 0x0302_0100 / 2);
         }
         Coding other = new Coding(Coding.DIFFERENCE, 4, wide.coding().length(), wide.coding().checksum(), 0,
                 FileLayout.DATA_START);
         byte[] stored = Arrays.copyOfRange(one, (int) wide.fileOffset(),
                 (int) (wide.fileOffset() + wide.storedLength()));
 
-        assertThat(verify(next(one, wide, combined, other))).isEmpty();
+        assertThat(verify(next(one, wide, summed, other))).isEmpty();
         assertThat(verify(next(one, wide, bytes, other))).extracting(Finding::sequence).containsExactly(2L);
         assertThat(verify(next(one, wide, bytes, new Coding(1, 4, other.length(), 7, 0, 0))))
                 .extracting(Finding::sequence).containsExactly(2L);

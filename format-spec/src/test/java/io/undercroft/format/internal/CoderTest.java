@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -63,7 +64,7 @@ class CoderTest {
             byte[] reference = new byte[width * elements];
             new Random(elements).nextBytes(reference);
             for (byte[] change : patterns(reference.length)) {
-                byte[] bytes = combined(reference, change);
+                byte[] bytes = changed(width, reference, change);
                 byte[] coded = coded(width, bytes, reference);
                 assertThat(decoded(width, coded, bytes.length, reference)).isEqualTo(bytes);
                 assertThat(coded).as("the change is coded").isEqualTo(coded(width, change, null));
@@ -71,12 +72,26 @@ class CoderTest {
         }
     }
 
-    private static byte[] combined(byte[] one, byte[] other) {
-        byte[] both = one.clone();
-        for (int i = 0; i < both.length; i++) {
-            both[i] ^= other[i];
+    /// Adds to each element a number that the planes have: 0, 1, 2, 3 and 4 are 0, -1, 1, -2 and 2.
+    private static byte[] changed(int width, byte[] reference, byte[] planes) {
+        byte[] sums = new byte[reference.length];
+        for (int at = 0; at < sums.length; at += width) {
+            BigInteger number = element(width, planes, at);
+            BigInteger half = number.shiftRight(1);
+            BigInteger sum = element(width, reference, at).add(number.testBit(0) ? half.not() : half);
+            for (int i = 0; i < width; i++) {
+                sums[at + i] = sum.shiftRight(Byte.SIZE * i).byteValue();
+            }
         }
-        return both;
+        return sums;
+    }
+
+    private static BigInteger element(int width, byte[] bytes, int at) {
+        BigInteger number = BigInteger.ZERO;
+        for (int i = width - 1; i >= 0; i--) {
+            number = number.shiftLeft(Byte.SIZE).or(BigInteger.valueOf(bytes[at + i] & 0xFF));
+        }
+        return number;
     }
 
     @ParameterizedTest
