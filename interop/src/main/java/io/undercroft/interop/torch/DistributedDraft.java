@@ -263,7 +263,7 @@ final class DistributedDraft implements Draft {
             if (known != null) {
                 return known;
             }
-            boolean isDivided = list.stream().anyMatch(each -> TensorsByName.tensorIn(each) != null
+            boolean isDivided = list.stream().anyMatch(each -> TensorPickler.isTensor(each)
                     || (each instanceof Map<?, ?> map && isDict(map))
                     || (each instanceof List<?> inner && isDivided(inner)));
             divided.put(list, isDivided);

@@ -248,10 +248,7 @@ record DistributedIndex(List<Entry> entries, Map<?, ?> paths, List<String> files
 
         private Entry entry(String name, @Nullable Object description) {
             if (isOf(description, "BytesStorageMetadata")) {
-                Range range = range(name, new long[0]);
-                Chunk value = new Chunk(range.file, range.start, range.end, null, new long[0], new long[0]);
-                inFiles.add(value);
-                return new Entry(name, null, Shape.SCALAR, List.of(value));
+                return value(name, range(name, new long[0]));
             }
             TypedMap tensor = object(description, "TensorStorageMetadata");
             if (!(object(tensor.get("properties"), "TensorProperties").attributes()
@@ -264,6 +261,10 @@ record DistributedIndex(List<Entry> entries, Map<?, ?> paths, List<String> files
             if (!(properties.get(1) instanceof Symbol layout && layout.name().equals("torch.strided"))) {
                 throw new FormatException("DCP-UNSUPPORTED", "the tensor " + FormatException.quote(name)
                         + " is sparse", FormatException.NO_OFFSET, "Load it with PyTorch, and save it dense");
+            }
+            if (dtype.kind() == DType.Kind.QUANTIZED && chunks.size() == 1) {
+                // Only the entry has the scales.
+                return value(name, range(name, new long[shape.rank()]));
             }
             List<Chunk> parts = new ArrayList<>();
             List<Chunk> empty = new ArrayList<>();
@@ -280,6 +281,12 @@ record DistributedIndex(List<Entry> entries, Map<?, ?> paths, List<String> files
             inFiles.addAll(parts);
             inFiles.addAll(empty);
             return new Entry(name, dtype, shape, List.copyOf(parts));
+        }
+
+        private Entry value(String name, Range range) {
+            Chunk value = new Chunk(range.file, range.start, range.end, null, new long[0], new long[0]);
+            inFiles.add(value);
+            return new Entry(name, null, Shape.SCALAR, List.of(value));
         }
 
         private @Nullable Range find(String name, long[] offset) {
@@ -313,9 +320,10 @@ record DistributedIndex(List<Entry> entries, Map<?, ?> paths, List<String> files
                         "the tensor " + FormatException.quote(name) + " of " + dtype + " has a chunk of " + sizes
                                 + ", of which the entry in the file has " + (range.end - range.start) + " bytes");
             }
-            if (!dtype.isByteSized() && !sizes.equals(shape)) {
+            if ((!dtype.isByteSized() || dtype.kind() == DType.Kind.QUANTIZED) && !sizes.equals(shape)) {
                 throw new FormatException("DCP-UNSUPPORTED", "the tensor " + FormatException.quote(name)
-                        + " has several chunks, and elements of less than a byte", FormatException.NO_OFFSET,
+                        + " has several chunks, and is quantized or has elements of less than a byte",
+                        FormatException.NO_OFFSET,
                         "Save it in one chunk");
             }
             return new Chunk(range.file, range.start, range.end, dtype, from.toArray(), sizes.toArray());

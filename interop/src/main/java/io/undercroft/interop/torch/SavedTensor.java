@@ -1,13 +1,14 @@
 package io.undercroft.interop.torch;
 
 import io.undercroft.format.FormatException;
-import io.undercroft.interop.internal.TensorsByName;
+import io.undercroft.interop.internal.StateValues;
 import io.undercroft.interop.internal.ZipDirectory;
 import io.undercroft.interop.internal.ZipRecord;
 import io.undercroft.interop.torch.DistributedIndex.Chunk;
 import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.spi.FileStorages.Place;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Device;
@@ -42,11 +43,12 @@ record SavedTensor(ZipDirectory zip, TreeContents contents, Tensor tensor, @Null
         TreeContents contents = TorchZipFormat.open(file, zip, OpenOptions.defaults().mapping(options.mapping())
                 .checksums(options.checksums()).device(Device.CPU), null);
         try {
-            Tensor tensor = TensorsByName.tensorIn(contents.state());
+            Object state = contents.state();
+            Tensor tensor = StateIndex.held(state) instanceof Tensor held ? held : null;
             Shape expected = Shape.of(chunk.size());
             if (tensor == null || !Objects.equals(tensor.dtype(), chunk.dtype()) || !tensor.shape().equals(expected)) {
                 throw chunk.refused((tensor == null
-                        ? "is no tensor"
+                        ? "is no tensor, but " + StateValues.describe(state)
                         : "has a tensor of " + tensor.dtype().name() + " and the shape " + tensor.shape())
                         + ", and the index has one of " + chunk.dtype() + " and the shape " + expected);
             }

@@ -34,6 +34,14 @@ final class TensorPickler {
         this.storages = storages;
     }
 
+    /// {@return whether PyTorch has a value as a tensor: a plain one, a parameter, a quantized or sparse one, or one of
+    /// a subclass}
+    static boolean isTensor(@Nullable Object value) {
+        return value instanceof TypedMap map
+                ? TensorRebuilder.SPARSE_PARTS.containsKey(map.type()) || map.type().equals(TensorRebuilder.NESTED_TYPE)
+                : StateIndex.held(value) instanceof Tensor;
+    }
+
     // ---- storages ----
 
     /// Writes a storage that is in the state itself, with its type of elements.

@@ -9,6 +9,8 @@ import io.undercroft.interop.RealPython;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.ChecksumPolicy;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -63,7 +65,9 @@ class DistributedCheckpointTest {
     @TestFactory
     Stream<DynamicTest> whatPyTorchSavesIsRead() throws IOException {
         RealPython python = RealPython.with("torch");
-        return python.run(script(), folder, "plain", "files", "threads", "two", "four", "four-files", "fsdp2").lines()
+        return python
+                .run(script(), folder, "plain", "files", "quantized", "threads", "two", "four", "four-files", "fsdp2")
+                .lines()
                 .filter(line -> Files.isDirectory(folder.resolve(line)))
                 .map(name -> python.test(name, _ -> assertIsWhatPyTorchMakesOfIt(folder.resolve(name))));
     }
@@ -130,6 +134,38 @@ class DistributedCheckpointTest {
                 Checkpoint expected = Checkpoint.open(whole)) {
             Sameness.check(expected.state(), c.state());
         }
+    }
+
+    /// The index has them as tensors of their dtypes.
+    @Test
+    void quantizedTensorsAndThoseOfSubclassesAreRead() throws IOException {
+        Typed quantized = new Typed("torch.per_tensor_affine", Tensor.zeros(DType.QUINT8, 2, 3));
+        quantized.attributes().put("scale", 0.5);
+        quantized.attributes().put("zero_point", 3L);
+        builder.tensor("q", "quint8", 2, 3).described("q", new long[]{2, 3}, 0, 0).stored("q", "a", quantized, 0, 0);
+        builder.tensor("s", "float32", 2).described("s", new long[]{2}, 0)
+                .stored("s", "a", new Typed("m.Sub", Tensor.of(1f, 2f)), 0);
+        try (Checkpoint c = Checkpoint.open(builder.write())) {
+            Sameness.check(quantized, ((Map<?, ?>) Objects.requireNonNull(c.state())).get("q"));
+            assertThat(c.tensor("s").toFloatArray()).containsExactly(1, 2);
+            assertThat(c.verify().isIntact()).isTrue();
+        }
+        try (Checkpoint c = Checkpoint.open(folder, OpenOptions.defaults().only("s"))) {
+            assertThat(c.names()).containsExactly("s");
+        }
+    }
+
+    @Test
+    void aSparseTensorWhereADenseOneIsToBeIsNamed() throws IOException {
+        TypedMap sparse = new TypedMap("torch.sparse_coo");
+        sparse.put("indices", Tensor.zeros(DType.INT64, 1, 1));
+        sparse.put("values", Tensor.of(1f));
+        sparse.put("size", Shape.of(2));
+        sparse.put("is_coalesced", true);
+        builder.tensor("s", "float32", 2).described("s", new long[]{2}, 0).stored("s", "a", sparse, 0);
+        builder.write();
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(folder).close())
+                .withMessageContaining("is no tensor, but of type torch.sparse_coo");
     }
 
     // ---- what is read, and when ----

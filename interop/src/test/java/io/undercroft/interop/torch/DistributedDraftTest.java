@@ -11,8 +11,10 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.SaveReport.Kind;
+import io.undercroft.serializer.ShardSet;
 import io.undercroft.serializer.SourceFileException;
 import io.undercroft.serializer.UnsavableValueException;
+import io.undercroft.serializer.state.Slice;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -21,6 +23,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.Tensor.Flag;
+import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.FileAlreadyExistsException;
@@ -63,6 +66,30 @@ class DistributedDraftTest {
         return Tensor.arange(DType.FLOAT32, io.undercroft.storage.Shape.of(shape).numel()).view(shape);
     }
 
+    private static <T> T filled(T node, Map<? super String, Object> parts, Object... entries) {
+        map(entries).forEach((name, part) -> parts.put((String) name, part));
+        return node;
+    }
+
+    /// Tensors of PyTorch that are no plain ones.
+    private static List<Object> kinds() {
+        TypedMap coordinates = new TypedMap("torch.sparse_coo");
+        TypedMap rows = new TypedMap("torch.sparse_csr");
+        TypedMap nested = new TypedMap("torch.nested");
+        Typed quantized = new Typed("torch.per_tensor_affine", Tensor.zeros(DType.QUINT8, 3, 2));
+        Typed channels = new Typed("torch.per_channel_affine", Tensor.zeros(DType.QINT8, 2, 3));
+        return new ArrayList<>(List.of(
+                filled(coordinates, coordinates, "indices", Tensor.of(0L, 2L).view(1, 2), "values", numbers(2), "size",
+                        Shape.of(3), "is_coalesced", true),
+                filled(rows, rows, "crow_indices", Tensor.of(0L, 1L, 2L), "col_indices", Tensor.of(2L, 0L), "values",
+                        numbers(2), "size", Shape.of(2, 3)),
+                filled(nested, nested, "buffer", numbers(5), "sizes", Tensor.of(2L, 3L).view(2, 1), "strides",
+                        Tensor.of(1L, 1L).view(2, 1), "storage_offsets", Tensor.of(0L, 2L)),
+                filled(quantized, quantized.attributes(), "scale", 0.5, "zero_point", 3L),
+                filled(channels, channels.attributes(), "scales", numbers(2).to(DType.FLOAT64), "zero_points",
+                        Tensor.of(1L, 2L), "axis", 0L)));
+    }
+
     /// A model and its optimizer, with everything that a state of PyTorch may have.
     private static Map<Object, Object> training() {
         TypedMap model = new TypedMap("collections.OrderedDict");
@@ -89,7 +116,7 @@ class DistributedDraftTest {
                 map("state", map(0L, map("step", numbers(1).view(), "exp_avg", numbers(7, 5))), "param_groups",
                         List.of(map("lr", 0.1, "betas", Tuple.of(0.9, 0.999), "params", List.of(0L, 1L), "none", null,
                                 "nothing", map()))),
-                "epoch", 3L, "text", "a/b.c", "pair", Tuple.of(numbers(2), 1L), "nested",
+                "sparse", kinds().getFirst(), "epoch", 3L, "text", "a/b.c", "pair", Tuple.of(numbers(2), 1L), "nested",
                 List.of(numbers(2), "x", List.of(numbers(1), 5L)), "a.b", numbers(1), "list", List.of());
     }
 
@@ -100,6 +127,11 @@ class DistributedDraftTest {
         RealPython python = RealPython.with("torch");
         Checkpoint.save(there, training(), OPTIONS.setting("torch-dcp.shard", "10KB"));
         Checkpoint.save(folder.resolve("whole.pt"), training());
+        // PyTorch has a list of tensors as an entry for each, also if all of them are sparse or quantized.
+        Path lists = Files.createDirectories(folder.resolve("lists/dcp"));
+        Map<Object, Object> kinds = map("kinds", kinds(), "nested", List.of(kinds()));
+        Checkpoint.save(lists, kinds, OPTIONS);
+        Checkpoint.save(folder.resolve("lists/whole.pt"), kinds);
         try (InputStream script = Objects
                 .requireNonNull(DistributedDraftTest.class.getResourceAsStream("loading.py"))) {
             assertThat(python.run(new String(script.readAllBytes(), UTF_8), folder)).endsWith("loaded\n");
@@ -178,6 +210,30 @@ class DistributedDraftTest {
         Checkpoint.save(there, state, OPTIONS);
         try (Checkpoint c = Checkpoint.open(there)) {
             assertThat(c.names()).hasSize(5000);
+        }
+    }
+
+    /// Slices of several files are one tensor, of one chunk.
+    @Test
+    void aSetOfSlicesIsSavedAsWholeTensors() throws IOException {
+        Tensor whole = numbers(5, 4);
+        List<Path> files = List.of(folder.resolve("0.croft"), folder.resolve("1.croft"), folder.resolve("2.croft"));
+        long[][] boxes = {{0, 0, 5, 1}, {0, 1, 2, 3}, {2, 1, 3, 3}};
+        for (int i = 0; i < boxes.length; i++) {
+            long[] box = boxes[i];
+            Checkpoint.save(files.get(i), map("model", map("w", Slice.of(whole.narrow(0, box[0], box[2]).narrow(1,
+                    box[1], box[3]), whole.shape(), box[0], box[1])), "own" + i, numbers(i)));
+        }
+        Path set = folder.resolve("all.croftset");
+        ShardSet.create(set, files);
+        try (Checkpoint source = Checkpoint.open(set)) {
+            SaveReport report = Checkpoint.save(there, source.state(), OPTIONS);
+            assertThat(report.losses()).isEmpty();
+            try (Checkpoint c = Checkpoint.open(there)) {
+                Sameness.check(source.state(), c.state());
+                assertThat(c.tensor("model/w").contentEquals(whole)).isTrue();
+                assertThat(c.verify().isIntact()).isTrue();
+            }
         }
     }
 

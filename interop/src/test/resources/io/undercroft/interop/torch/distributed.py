@@ -41,6 +41,15 @@ def small():
     return {"w": numbers(2, 3), "b": torch.tensor([1.5], dtype=torch.bfloat16), "step": 7}
 
 
+def quantized():
+    """PyTorch does not make a file of it with dcp_to_torch_save."""
+    def per_tensor():
+        return torch.quantize_per_tensor(numbers(2, 3), 0.5, 3, torch.quint8)
+    return {"q": per_tensor(), "turned": per_tensor().t(), "list": [per_tensor(), numbers(1)],
+            "channels": torch.quantize_per_channel(numbers(2, 3), torch.tensor([0.5, 0.25]), torch.tensor([1, 2]), 0,
+                                                   torch.qint8), "last": numbers(2)}
+
+
 def placements(world):
     """Tensors of which each process has a part, in all ways to divide them."""
     from torch.distributed.device_mesh import init_device_mesh
@@ -92,6 +101,7 @@ ALONE = {
     "plain": (plain, {}),
     "small": (small, {}),
     "files": (plain, {"single_file_per_rank": False}),
+    "quantized": (quantized, {}),
     "threads": (plain, {"thread_count": 3}),
 }
 TOGETHER = {
@@ -119,7 +129,10 @@ def save(folder, name):
         with tempfile.TemporaryDirectory() as rendezvous:
             mp.start_processes(run, (world, os.path.join(rendezvous, "file"), make, there, options), world,
                                start_method="fork")
-    dcp_to_torch_save(there, there + ".pt")
+    if name == "quantized":
+        torch.save(quantized(), there + ".pt")
+    else:
+        dcp_to_torch_save(there, there + ".pt")
 
 
 def hugging_face(rank, world, rendezvous, folder):

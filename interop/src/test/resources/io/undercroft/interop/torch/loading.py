@@ -1,6 +1,7 @@
 """Loads distributed checkpoints of this library with PyTorch: started by DistributedDraftTest.
 
-    loading.py FOLDER   loads the directory FOLDER/dcp in every way, and compares it with FOLDER/whole.pt
+    loading.py FOLDER   loads the directory FOLDER/dcp in every way, and compares it with FOLDER/whole.pt; loads
+                        FOLDER/lists/dcp, which dcp_to_torch_save does not convert
 """
 import copy
 import os
@@ -15,9 +16,21 @@ from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 WORLD = 4
 
 
+def is_plain(tensor):
+    return tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_nested
+
+
 def check(actual, expected, path=""):
     """Keys of dicts are text in a distributed checkpoint, and a template keeps its own."""
-    if isinstance(expected, torch.Tensor):
+    if isinstance(expected, torch.Tensor) and not is_plain(expected):
+        assert actual.dtype == expected.dtype and actual.layout == expected.layout, path
+        if expected.is_nested:
+            check(list(actual.unbind()), list(expected.unbind()), path)
+        elif expected.is_quantized:
+            assert actual.qscheme() == expected.qscheme() and torch.equal(actual, expected), path
+        else:
+            check(actual.to_dense(), expected.to_dense(), path)
+    elif isinstance(expected, torch.Tensor):
         actual = actual.full_tensor() if hasattr(actual, "full_tensor") else actual
         assert actual.dtype == expected.dtype and actual.shape == expected.shape, path
         assert torch.equal(actual.detach().view(-1).contiguous().view(torch.uint8),
@@ -37,7 +50,7 @@ def check(actual, expected, path=""):
 def blank(value):
     """A state of the same form, with nothing in it."""
     if isinstance(value, torch.Tensor):
-        return torch.zeros(value.shape, dtype=value.dtype)
+        return torch.zeros(value.shape, dtype=value.dtype) if is_plain(value) else torch.zeros(1)
     if isinstance(value, dict):
         return type(value)((key, blank(each)) for key, each in value.items())
     if isinstance(value, list):
@@ -96,5 +109,6 @@ def fsdp(mesh, whole, folder):
 if __name__ == "__main__":
     converted(sys.argv[1])
     alone(sys.argv[1])
+    alone(sys.argv[1] + "/lists")
     mp.start_processes(together, (os.path.join(sys.argv[1], "rendezvous"), sys.argv[1]), WORLD, start_method="fork")
     print("loaded")
