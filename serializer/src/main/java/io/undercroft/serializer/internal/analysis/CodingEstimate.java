@@ -44,7 +44,7 @@ public final class CodingEstimate implements AutoCloseable {
     private @Nullable NamedTensors references;
     private final LastBorrowed borrowedReference = new LastBorrowed();
 
-    private final Map<Storage, Subject> subjects = new IdentityHashMap<>();
+    private final IdentityHashMap<Storage, Subject> subjects = new IdentityHashMap<>();
     private final List<Piece> chosen = new ArrayList<>();
     private Path file = Path.of("");
     private long length;
@@ -125,7 +125,7 @@ public final class CodingEstimate implements AutoCloseable {
         againstFirst = 0;
     }
 
-    /// Adds a chunk of the next storage to be [finished][#finish(Storage,List)].
+    /// Adds a chunk of the next storage to be finished.
     ///
     /// @param start its first byte in the storage
     /// @param nbytes its size in bytes
