@@ -8,8 +8,10 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -285,6 +287,22 @@ class InspectTest {
         Path thin = folder.resolve("thin.croft");
         Invocation.of("convert", file, thin, "--base", file);
         assertThat(Invocation.of("inspect --json", thin).json().at("/nbytes/disk").asLong()).isEqualTo(1L << 21);
+    }
+
+    @Test
+    void compressedBytesCountAsStored() throws IOException {
+        Path file = folder.resolve("coded.croft");
+        Checkpoint.save(file, Map.of("w", Tensor.arange(DType.INT64, 1 << 18)),
+                SaveOptions.defaults().compress(SaveOptions.Compression.ALONE));
+
+        JsonNode json = Invocation.of("inspect --json", file).json();
+
+        long disk = json.at("/nbytes/disk").asLong();
+        assertThat(disk).isBetween(1L, 1L << 20);
+        assertThat(json.at("/storages/0/disk_nbytes").asLong()).isEqualTo(disk);
+        assertThat(json.at("/storages/0/nbytes").asLong()).isEqualTo(1L << 21);
+        assertThat(Invocation.of("inspect", file).out())
+                .contains("storages  1, 2.0 MiB, " + Text.bytes(disk) + " on disk\n");
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.undercroft.cli.internal.Text;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
@@ -353,6 +354,27 @@ class PageInBrowserTest {
         browser.evaluate("select(tensors[0])");
         assertThat(browser.text("#statistics")).contains("Choose the file model-00001-of-00002.safetensors above");
         screenshot("shards");
+    }
+
+    @Test
+    void compressedStoragesAreShownWithTheBytesThatTheyTakeAndWithoutStatistics()
+            throws IOException, InterruptedException {
+        Path file = PageTest.compressed(folder);
+        open(file);
+        JsonNode json = Invocation.of("inspect --json", file).json();
+        String stored = Text.bytes(json.at("/nbytes/disk").asLong());
+
+        assertThat(browser.text("#summary")).contains("2 storages of 781.3 KiB · " + stored + " stored");
+        browser.evaluate("select(tensors.find(t => t.name === 'w'))");
+        assertThat(browser.text("#detail")).contains("Bytes of it are compressed.", stored + ", compressed",
+                "781.3 KiB, compressed to ");
+        assertThat(browser.text("#map-section")).doesNotContain("Bytes of several storages");
+        browser.evaluate("go(segments.findIndex(part => part.stored))");
+        assertThat(browser.text("#map-status")).contains(" of 781.3 KiB compressed at byte ");
+        browser.evaluate("show('storages')");
+        assertThat(browser.text("#list")).contains(stored);
+        assertThat(browser.evaluate("segments.at(-1).to").asLong()).isEqualTo(Files.size(file));
+        screenshot("compressed");
     }
 
     @Test

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.undercroft.cli.internal.PickledModules;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.SaveOptions.Compression;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -29,9 +30,11 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -202,6 +205,33 @@ class PageTest {
 
         assertThat(extents).hasSize(1);
         assertThat(extents.get(0).get(1).asLong()).isEqualTo(800_000);
+    }
+
+    /// A file whose first storage is compressed, and the bytes that this one takes.
+    static Path compressed(Path folder) throws IOException {
+        Path file = folder.resolve("coded.croft");
+        Tensor weights = Tensor.arange(DType.INT64, 100_000);
+        Checkpoint.save(file, Map.of("w", weights),
+                SaveOptions.defaults().chunkSize(1 << 16).compress(Compression.ALONE));
+        CroftFile.open(file).commit(new TreeMap<>(Map.of("plain", Tensor.of(1f, 2f), "w", weights)), "both");
+        return file;
+    }
+
+    @Test
+    void compressedChunksInARowAreOneRunWithTheBytesThatTheyTake() throws IOException {
+        Path file = compressed(folder);
+
+        JsonNode data = data(page(file));
+
+        JsonNode storage = StreamSupport.stream(data.get("storages").spliterator(), false)
+                .filter(each -> each.get("nbytes").asLong() == 800_000).findFirst().orElseThrow();
+        long stored = storage.get("disk_nbytes").asLong();
+        assertThat(stored).isBetween(1L, 400_000L);
+        assertThat(storage.get("extents")).hasSize(1);
+        assertThat(storage.at("/extents/0/1").asLong()).isEqualTo(800_000);
+        assertThat(storage.at("/extents/0/4").asLong()).isBetween(stored, stored + 63 * 12);
+        assertThat(data.get("disk_nbytes").asLong()).isEqualTo(stored + 8);
+        assertThat(data.get("storages").findValues("extents")).anyMatch(extents -> extents.get(0).size() == 4);
     }
 
     @Test

@@ -22,6 +22,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.Collection;
 import java.util.Collections;
@@ -52,6 +53,8 @@ public final class HtmlReport {
     private static final int MOST_RUNS = 10_000;
     private static final int LONGEST_TEXT = 500;
     private static final int MOST_ALIASES = 20;
+    /// Compressed extents that follow one another with at most so many bytes between them are one run.
+    private static final int MOST_PADDING = 63;
     private static final String DATA = "{{data}}";
 
     private final Inspection inspection;
@@ -154,6 +157,7 @@ public final class HtmlReport {
         writeRegions(json, checkpoint);
         writeTensors(json);
         writeStorages(json);
+        json.member("disk_nbytes", JsonReport.orNull(inspection.onDisk()));
         json.object("bits", each -> {
             for (Map.Entry<String, Integer> dtype : bits.entrySet()) {
                 each.member(dtype.getKey(), dtype.getValue());
@@ -232,15 +236,21 @@ public final class HtmlReport {
         json.generator().writeEndArray();
     }
 
-    /// Writes `[start, nbytes, place, offset]` for each run of bytes; chunks that follow one another are one run.
+    /// Writes `[start, nbytes, place, offset]` for each run of bytes, and how many bytes of the file they are if they
+    /// are compressed; chunks that follow one another are one run.
     private void writeExtents(Json json, Storage storage) throws IOException {
         List<Extent> extents = extents(storage);
         List<long[]> runs = new ArrayList<>();
         for (Extent extent : extents) {
             if (!runs.isEmpty() && continues(runs.getLast(), extent)) {
-                runs.getLast()[1] += extent.length();
+                long[] run = runs.getLast();
+                run[1] += extent.length();
+                if (extent.isCompressed()) {
+                    run[4] = extent.offset() + extent.stored() - run[3];
+                }
             } else {
-                runs.add(new long[]{extent.start(), extent.length(), placeOf(extent), extent.offset()});
+                long[] run = {extent.start(), extent.length(), placeOf(extent), extent.offset(), extent.stored()};
+                runs.add(extent.isCompressed() ? run : Arrays.copyOf(run, 4));
             }
         }
         if (runs.size() > MOST_RUNS) {
@@ -275,8 +285,12 @@ public final class HtmlReport {
     }
 
     private static boolean continues(long[] run, Extent extent) {
-        return run[2] == placeOf(extent) && !extent.isCompressed()
-                && (extent.place() == Extent.Place.NOWHERE || run[3] + run[1] == extent.offset());
+        boolean isCompressed = run.length == 5;
+        if (run[2] != placeOf(extent) || isCompressed != extent.isCompressed()) {
+            return false;
+        }
+        long gap = extent.offset() - run[3] - run[isCompressed ? 4 : 1];
+        return extent.place() == Extent.Place.NOWHERE || (gap >= 0 && gap <= (isCompressed ? MOST_PADDING : 0));
     }
 
     private static void writeRows(Json json, String name, List<long[]> rows) throws IOException {

@@ -159,7 +159,7 @@ public final class JsonReport {
         }
     }
 
-    private static @Nullable Long orNull(OptionalLong number) {
+    static @Nullable Long orNull(OptionalLong number) {
         return number.isEmpty() ? null : number.getAsLong();
     }
 

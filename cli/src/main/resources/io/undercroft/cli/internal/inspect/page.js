@@ -39,6 +39,7 @@ const place = offset => {
     const file = fileAt(offset);
     return "byte " + number(Math.floor(offset - file.start)) + (files.length > 1 ? " of " + plain(file.name) : "");
 };
+const isCompressed = storage => (storage.extents ?? []).some(extent => extent.length > 4);
 const shape = t => "[" + t.shape.join(", ") + "]";
 
 function make(tag, attributes, ...children) {
@@ -191,8 +192,9 @@ const map = { canvas: element("map").firstElementChild, from: 0, to: Math.max(1,
 function makeSegments() {
     const ranges = data.regions.map(r => ({ from: r.offset, to: r.offset + r.nbytes, kind: r.kind }));
     for (const storage of storages) {
-        for (const [start, nbytes, place, offset] of storage.extents ?? []) {
-            if (place === FILE) ranges.push({ from: offset, to: offset + nbytes, kind: "data", storage, start });
+        for (const [start, nbytes, place, offset, stored] of storage.extents ?? []) {
+            const to = offset + (stored ?? nbytes);
+            if (place === FILE) ranges.push({ from: offset, to, kind: "data", storage, start, stored, nbytes });
         }
     }
     for (const [from, to] of data.left_out_ranges) ranges.push({ from, to, kind: "rest" });
@@ -267,7 +269,8 @@ function drawMap() {
 }
 
 function describe(part) {
-    const size = bytes(part.to - part.from) + " at " + place(part.from);
+    const size = bytes(part.to - part.from) + (part.stored ? " of " + bytes(part.nbytes) + " compressed" : "")
+        + " at " + place(part.from);
     if (!part.storage) return KINDS[part.kind][0] + ", " + size;
     const names = part.storage.users.slice(0, 3).map(t => plain(t.name)).join(", ");
     const more = part.storage.tensors > 3 ? " and " + (part.storage.tensors - 3) + " more" : "";
@@ -405,6 +408,8 @@ const VIEWS = {
         columns: [
             ["Storage", "number", s => String(s.id), compareNumber(s => s.id)],
             ["Bytes", "number", s => bytes(s.nbytes), compareNumber(s => s.nbytes)],
+            ["Stored", "number stored", s => s.disk_nbytes === null ? "" : bytes(s.disk_nbytes),
+                compareNumber(s => s.disk_nbytes ?? -1)],
             ["Device", "device", s => plain(s.device), compareText(s => s.device)],
             ["Tensors", "number", s => number(s.tensors), compareNumber(s => s.tensors)],
             ["In the file", "where", where, compareNumber(s => s.extents?.[0]?.[3] ?? -1)],
@@ -616,8 +621,8 @@ function storageDetail(storage, tensor) {
     const title = "Storage " + storage.id;
     const canvas = make("canvas", {});
     canvas.draw = () => drawSpans(canvas, storage, tensor, lanes => lanes > 8 ? 10 : 14, MOST_LANES);
-    const runs = (storage.extents ?? []).slice(0, 12).map(([start, nbytes, kind, offset]) => bytes(nbytes)
-        + (kind === NOWHERE ? " of zeros, which are not stored"
+    const runs = (storage.extents ?? []).slice(0, 12).map(([start, nbytes, kind, offset, stored]) => bytes(nbytes)
+        + (stored ? ", compressed to " + bytes(stored) : "") + (kind === NOWHERE ? " of zeros, which are not stored"
             : kind === BASE ? " at byte " + number(offset) + " of another file" : " at " + place(offset)) + (start > 0 ? ", from byte " + number(start) + " on" : ""));
     const more = (storage.extents ?? []).length - runs.length;
     const users = tensor ? [tensor, ...storage.users.filter(t => t !== tensor)] : storage.users;
@@ -625,6 +630,8 @@ function storageDetail(storage, tensor) {
         make(tensor ? "h3" : "h2", {}, title),
         facts([
             ["Size", bytes(storage.nbytes) + (storage.nbytes < 1024 ? "" : " (" + number(storage.nbytes) + " bytes)")],
+            ["Stored", storage.disk_nbytes === null ? null : bytes(storage.disk_nbytes)
+                + (isCompressed(storage) ? ", compressed" : "")],
             ["Device", plain(storage.device)],
             ["In the file", runs.length > 0 ? runs.join("; ") + (more > 0 ? "; and " + more + " more" : "")
                 : where(storage)],
@@ -839,6 +846,7 @@ function start() {
         count(tensors.length + data.left_out.tensors, "tensor"),
         count(storages.length + data.left_out.storages, "storage")
             + (data.left_out.storages ? "" : " of " + bytes(held)),
+        data.disk_nbytes === null ? "" : bytes(data.disk_nbytes) + " stored",
     ].filter(part => part !== "").join(" · ");
     notes();
     about();

@@ -104,6 +104,9 @@ function obstacle(tensor) {
     if (storage.extents.some(([start, n, place]) => place === BASE && start < to && start + n > from)) {
         return "Bytes of it are in another file.";
     }
+    if (storage.extents.some(([start, n, , , stored]) => stored && start < to && start + n > from)) {
+        return "Bytes of it are compressed.";
+    }
     const stored = simplified(tensor).dims.reduce((all, dim) => all * dim.size, 1);
     return stored > storage.nbytes * 8 / tensor.bits ? "Its elements overlap, so that they are more than those stored."
         : null;
