@@ -12,6 +12,7 @@ import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -316,6 +317,40 @@ class CompressionTest {
 
         assertThat(report.dedup().orElseThrow().compressed()).isZero();
         assertThat(Files.readAllBytes(path)).isEqualTo(Files.readAllBytes(plain));
+    }
+
+    /// The gap after a compressed chunk, where the next one has to be aligned, takes at most what the chunk saves.
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+    void aCompressedFileIsAtMostAThousandthLargerThanThePlainOne(long seed) throws IOException {
+        Random random = new Random(seed);
+        Map<String, Tensor> state = new LinkedHashMap<>();
+        for (int i = 0; i < 6; i++) {
+            Storage storage = Storage.allocate(8 + random.nextInt(1 << 19));
+            byte[] part = new byte[1 << 12];
+            // Whole chunks and parts of them are random, and the rest saves little or much.
+            for (long at = 0; at < storage.nbytes(); at += part.length) {
+                random.nextBytes(part);
+                if (random.nextInt(3) > 0) {
+                    for (int k = 0; k < part.length; k += 1 + random.nextInt(8)) {
+                        part[k] = 0;
+                    }
+                }
+                MemorySegment.copy(part, 0, storage.segment(), ValueLayout.JAVA_BYTE, at,
+                        (int) Math.min(part.length, storage.nbytes() - at));
+            }
+            state.put("t" + i, Tensor.of(storage, DType.UINT8, 0, Shape.of(storage.nbytes())));
+        }
+        Path plain = folder.resolve("plain.croft");
+        Path compressed = folder.resolve("compressed.croft");
+        for (int log2 = 16; log2 <= 20; log2 += 2) {
+            Checkpoint.save(plain, state, SaveOptions.defaults().chunkSize(1 << log2));
+
+            DedupReport report = Checkpoint.save(compressed, state, ALONE.chunkSize(1 << log2)).dedup().orElseThrow();
+
+            assertThat(report.compressed()).isPositive();
+            assertThat(Files.size(compressed)).isLessThan(Files.size(plain) * 1001 / 1000);
+        }
     }
 
     @Test
