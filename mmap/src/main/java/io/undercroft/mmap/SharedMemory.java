@@ -123,6 +123,7 @@ public final class SharedMemory implements AutoCloseable {
     ///     behind
     /// @throws IllegalArgumentException if the size is negative
     public static SharedMemory create(String name, long nbytes, NameLifetime lifetime) throws SharedMemoryException {
+        Objects.requireNonNull(lifetime, "lifetime");
         checkSize(nbytes);
         String plain = plain(name);
         Libc libc = libc("/" + plain);

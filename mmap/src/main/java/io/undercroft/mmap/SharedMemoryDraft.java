@@ -107,6 +107,7 @@ public final class SharedMemoryDraft implements AutoCloseable {
     /// @throws SharedMemoryException if the name is not valid or belongs to another user
     /// @throws IllegalStateException if it is published or closed
     public SharedMemory publish(String name, NameLifetime lifetime) throws SharedMemoryException {
+        Objects.requireNonNull(lifetime, "lifetime");
         checkOpen();
         String plain = SharedMemory.plain(name);
         try {

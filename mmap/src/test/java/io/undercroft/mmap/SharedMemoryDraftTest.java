@@ -4,6 +4,7 @@ import static io.undercroft.testsupport.TestData.noise;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.storage.Allocation;
@@ -12,6 +13,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -60,6 +62,19 @@ class SharedMemoryDraftTest extends NamedSegment {
                 SharedMemory.unlink(name);
                 assertThat(now.isCurrent()).isFalse();
             }
+        }
+    }
+
+    @Test
+    void aLifetimeThatIsNullIsRefusedAndNothingIsLeft() throws IOException {
+        assertThatNullPointerException().isThrownBy(() -> SharedMemory.create(name, 8, null)).withMessage("lifetime");
+        try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
+            assertThatNullPointerException().isThrownBy(() -> draft.publish(name, null)).withMessage("lifetime");
+            draft.write(0, MemorySegment.ofArray(new byte[1]));
+        }
+        assertThat(HOME.resolve(name)).doesNotExist();
+        try (Stream<Path> registries = Files.list(HOME)) {
+            assertThat(registries.map(registry -> registry.resolve("segments").resolve(name))).noneMatch(Files::exists);
         }
     }
 

@@ -117,6 +117,7 @@ public final class PublishedCheckpoint implements AutoCloseable {
             NameLifetime lifetime)
             throws IOException {
         Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(lifetime, "lifetime");
         checkName(name, TrustedOwner.SELF_OR_ROOT);
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             // Compressed chunks would be decoded by each process for itself.

@@ -21,6 +21,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Parameter;
 import java.lang.reflect.Proxy;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -29,12 +30,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /// An argument that is null, and may not be, is refused by its name.
 class NullArgumentsTest {
+    /// May become the name of shared memory.
+    private static final String TEXT = "undercroft-test-" + UUID.randomUUID();
+
+    private static final Path MEMORY = Path.of("/dev/shm");
+
     @TempDir
     private Path folder;
 
@@ -70,6 +77,12 @@ class NullArgumentsTest {
             }
         }
         assertThat(wrong).as("should throw a NullPointerException with the name of the parameter").isEmpty();
+        try (Stream<Path> files = Files.list(folder)) {
+            assertThat(files).containsExactly(path);
+        }
+        try (Stream<Path> files = Files.isDirectory(MEMORY) ? Files.list(MEMORY) : Stream.of()) {
+            assertThat(files.map(registry -> registry.resolve("segments").resolve(TEXT))).noneMatch(Files::exists);
+        }
     }
 
     private static boolean isOurs(Method method) {
@@ -126,7 +139,7 @@ class NullArgumentsTest {
         }
         return switch (type.getName()) {
             case "java.nio.file.Path" -> folder.resolve("new.croft");
-            case "java.lang.String" -> "x";
+            case "java.lang.String" -> TEXT;
             case "long" -> 1L;
             case "int" -> 1;
             case "boolean" -> true;
