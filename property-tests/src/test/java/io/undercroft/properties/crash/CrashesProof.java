@@ -7,6 +7,7 @@ import io.undercroft.benchmarks.Report;
 import io.undercroft.format.Digest128;
 import io.undercroft.format.internal.BaseFiles;
 import io.undercroft.format.internal.ByteSource;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.Finding;
 import io.undercroft.format.internal.Limits;
 import io.undercroft.format.internal.Snapshot;
@@ -17,11 +18,13 @@ import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveOptions.Compression;
 import io.undercroft.serializer.internal.disk.Target.Replacing;
 import io.undercroft.serializer.internal.sets.SetWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.serializer.state.Slice;
 import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
@@ -37,6 +40,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.Function;
@@ -44,7 +48,7 @@ import org.jspecify.annotations.Nullable;
 
 /// Cuts the power at every moment of a save, an append, a compaction, the export of a set of files, and the saves of
 /// shards with the manifest of their set, and looks at what is left: it must be the file or the set as it was before,
-/// or as it is after, whole.
+/// or as it is after, whole. The same of files with compressed chunks, whose references are in the file or in a base.
 public final class CrashesProof {
     private static final int CHUNK = 1 << 16;
     /// After so many tries without a state that was not seen before, a moment has no more of them.
@@ -56,6 +60,7 @@ public final class CrashesProof {
     private static final String SETS = "safetensors-index";
     private static final String DISTRIBUTED = "torch-dcp";
     private static final SaveOptions OPTIONS = SaveOptions.defaults().chunkSize(CHUNK);
+    private static final SaveOptions AGAINST_BASE = OPTIONS.compress(Compression.AGAINST_BASE);
 
     private final Random random;
     private final Scratch scratch;
@@ -69,6 +74,8 @@ public final class CrashesProof {
     private long appended;
     private long direct;
     private long pagesWrittenBothWays;
+    /// The files that the file needs whose states are looked at.
+    private BaseFiles bases = BaseFiles.none();
 
     private CrashesProof(long seed, Scratch scratch, Effort effort) {
         this.random = new Random(seed);
@@ -107,12 +114,13 @@ public final class CrashesProof {
         cut("append after a torn one", path, (disk, file) -> disk.commit(file, state, OPTIONS));
         cut("compaction", path,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2,
-                        SaveOptions.Compression.NONE, Replacing.ANY));
+                        Compression.NONE, Replacing.ANY));
         cutFailures("save over a file", path, (disk, file) -> disk.save(file, state, OPTIONS));
         cutFailures("append", path, (disk, file) -> disk.commit(file, state, OPTIONS));
         cutFailures("compaction", path,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 2,
-                        SaveOptions.Compression.NONE, Replacing.ANY));
+                        Compression.NONE, Replacing.ANY));
+        cutCompressed();
         cutSet("set.safetensors.index.json", "export of a set", 900, SETS, "2KB");
         cutSet("set.safetensors.index.json", "export over another set", 900, SETS, "1KB");
         cutSet(".metadata", "export of a distributed checkpoint", 900, DISTRIBUTED, "6KB");
@@ -261,6 +269,88 @@ public final class CrashesProof {
         }
     }
 
+    /// Of files with compressed chunks: alone, as differences from the snapshot before, from the newest one after a
+    /// compaction, and from a base.
+    private void cutCompressed() throws IOException {
+        Map<String, Object> state = state();
+        state.put("weights", weights());
+        Path path = scratch.file("compressed.croft");
+        cut("save of a new compressed file", path,
+                (disk, file) -> disk.save(file, state, OPTIONS.compress(Compression.ALONE)));
+        tune(state);
+        cut("save over a compressed file", path, (disk, file) -> disk.save(file, state, OPTIONS));
+        for (int times = 1; times <= 3; times++) {
+            tune(state);
+            cut("append of differences", path, (disk, file) -> disk.commit(file, state, AGAINST_BASE));
+        }
+        cutFailures("append of differences", path, (disk, file) -> disk.commit(file, state, AGAINST_BASE));
+        tune(state);
+        disk().commit(path, state, OPTIONS);
+        requireCoded(path, Coding.DIFFERENCE, false);
+        cut("compaction to differences from the newest snapshot", path,
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() > 1,
+                        Compression.AGAINST_BASE, Replacing.ANY));
+        requireCoded(path, Coding.DIFFERENCE, false);
+        tune(state);
+        cut("append to a compacted file", path, (disk, file) -> disk.commit(file, state, AGAINST_BASE));
+        cut("compaction that leaves the references only", path,
+                (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() == 4, Compression.NONE,
+                        Replacing.ANY));
+        Path base = scratch.file("base.croft");
+        disk().save(base, state, OPTIONS);
+        ByteSource needed = ByteSource.of(MemorySegment.ofArray(Files.readAllBytes(base)));
+        bases = _ -> Optional.of(needed);
+        tune(state);
+        Path thin = scratch.file("thin.croft");
+        cut("save against a base", thin, (disk, file) -> disk.save(file, state, AGAINST_BASE.base(base)));
+        requireCoded(thin, Coding.DIFFERENCE, true);
+        tune(state);
+        cut("append against a base", thin, (disk, file) -> disk.commit(file, state, AGAINST_BASE));
+        requireCoded(thin, Coding.DIFFERENCE, true);
+        cut("compaction against the newest snapshot and a base", thin,
+                (disk, file) -> new FileCopier(disk).compact(file, _ -> true, Compression.AGAINST_BASE,
+                        Replacing.ANY));
+        bases = BaseFiles.none();
+    }
+
+    private static RecordingDisk disk() {
+        return new RecordingDisk();
+    }
+
+    /// Fails if no chunk of the newest snapshot or of the first one is coded so: then nothing of it would be proven.
+    private static void requireCoded(Path path, int codec, boolean isOfBase) throws IOException {
+        Snapshot newest = Snapshot.open(ByteSource.of(MemorySegment.ofArray(Files.readAllBytes(path))),
+                Limits.DEFAULT);
+        for (Snapshot next = newest; next != null; next = next.previous().orElse(null)) {
+            for (int number = 0; number < next.extentCount(); number++) {
+                Coding coding = next.extent(number).coding();
+                if (coding != null && coding.codec() == codec && coding.hasReferenceInThisFile() != isOfBase) {
+                    return;
+                }
+            }
+        }
+        throw new IllegalStateException("no chunk of " + path + " is coded as it should be");
+    }
+
+    /// Elements of 16 bits, of which the upper half varies little.
+    private Tensor weights() {
+        byte[] bytes = new byte[2 * CHUNK + 4000];
+        for (int i = 0; i < bytes.length; i += 2) {
+            bytes[i] = (byte) random.nextInt();
+            bytes[i + 1] = (byte) (60 + random.nextInt(4));
+        }
+        return Tensor.of(Storage.copyOf(bytes), DType.BFLOAT16, 0, Shape.of(bytes.length / 2));
+    }
+
+    /// Changes most weights a little, and other tensors in one place.
+    private void tune(Map<String, Object> state) {
+        change(state);
+        Storage storage = ((Tensor) state.get("weights")).storage();
+        for (long i = 0; i < storage.nbytes(); i += 2) {
+            storage.set(i, (byte) (storage.get(i) + random.nextInt(3) - 1));
+        }
+    }
+
     /// Of files of more than what goes past the page cache at least; less often, since they are large.
     private void cutLarge() throws IOException {
         Path path = scratch.file("large.croft");
@@ -278,7 +368,7 @@ public final class CrashesProof {
                 (disk, file) -> disk.commit(file, state, OPTIONS));
         cut("compaction of a large file", path, triesPerFault,
                 (disk, file) -> new FileCopier(disk).compact(file, info -> info.sequence() == 2,
-                        SaveOptions.Compression.NONE, Replacing.ANY));
+                        Compression.NONE, Replacing.ANY));
         cutSet("large.safetensors.index.json", "export of a large set", LARGE, SETS, "2MB");
     }
 
@@ -519,7 +609,7 @@ public final class CrashesProof {
     }
 
     /// What is wrong with a file, or null.
-    private static @Nullable String faultOf(byte @Nullable [] bytes, Set<Digest128> good) {
+    private @Nullable String faultOf(byte @Nullable [] bytes, Set<Digest128> good) {
         if (bytes == null) {
             return good.contains(Digest128.ZERO) ? null : "the file is gone";
         }
@@ -530,7 +620,11 @@ public final class CrashesProof {
             if (!good.contains(root)) {
                 return "it is a snapshot that nobody saved, or not one of this moment";
             }
-            for (Finding damage : Verifier.verify(source, snapshot, BaseFiles.none()).findings()) {
+            Verifier.Result verified = Verifier.verify(source, snapshot, bases);
+            if (verified.unverifiedExtents() > 0) {
+                return "a base is not read";
+            }
+            for (Finding damage : verified.findings()) {
                 boolean isInSlots = snapshot.header().isInSlots(damage.offset(), damage.offset() + 1);
                 if (snapshot.skippedCommit() == null || !isInSlots) {
                     return damage.toString();
