@@ -20,11 +20,11 @@ import org.jspecify.annotations.Nullable;
 ///
 /// A number is a scale times the value of a code, plus an addend in some layouts. The operations are those of
 /// `gguf.dequantize`, or others with the same results: bit for bit, except for the bits of a NaN. A scale is for 16
-/// numbers or a multiple.
+/// numbers or a multiple: that of a block, times a small integer in some layouts, which is exact.
 ///
 /// C2 vectorises loops over the numbers of several blocks, but not loops as short as a block. So codes are extracted
-/// eight at a time, from positions in a table; scales are written once for each number, two at a time; and what follows
-/// are loops over all numbers.
+/// eight at a time, from positions in a table; scales and addends are written once for eight numbers; and what follows
+/// are loops over all numbers, one of which has eight numbers written out.
 final class BlockElements extends Elements.Opaque {
     private static final VarHandle SHORT = view(short[].class);
     private static final VarHandle INT = view(int[].class);
@@ -32,11 +32,16 @@ final class BlockElements extends Elements.Opaque {
     /// Each byte as eight bytes with one bit each, the lowest first.
     private static final long[] BITS = new long[256];
     private static final long ONES = 0x0101_0101_0101_0101L;
+    private static final long NIBBLES = 15 * ONES;
     private static final long EVEN = 0x00FF_00FF_00FF_00FFL;
     /// The numbers after which positions of codes repeat: the most that a block has.
     private static final int PERIOD = 256;
-    /// From so many numbers with one scale on, a loop over them is faster than writing the scale for each.
-    private static final int LONG_RUN = 128;
+    /// Where the addends begin in an array with the scales.
+    private static final int ADDENDS = Block.VALUES / 2;
+    private static final int GROUPS = Block.VALUES / 4;
+    private static final byte[] NONLINEAR = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+    /// Twice the values of the 4-bit floats of OCP; half of the scale makes up for it.
+    private static final byte[] DOUBLED_FLOAT4 = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
     private static final Map<String, BlockElements> BY_NAME = new HashMap<>();
 
     static {
@@ -103,12 +108,12 @@ final class BlockElements extends Elements.Opaque {
         IQ2_S(256, 82, 0, 16, 0),
         IQ3_XXS(256, 98, 0, 32, 0),
         IQ3_S(256, 110, 0, 32, 0),
-        IQ4_NL(32, 18, 0, 32, nonlinear(), new Plane(2, 16, 4)),
-        IQ4_XS(256, 136, 0, 32, nonlinear(), new Plane(8, 16, 4)),
+        IQ4_NL(32, 18, 0, 32, NONLINEAR, new Plane(2, 16, 4)),
+        IQ4_XS(256, 136, 0, 32, NONLINEAR, new Plane(8, 16, 4)),
         TQ1_0(256, 54, 52, 256, 1),
         TQ2_0(256, 66, 64, 256, 1, new Plane(0, 32, 2)),
-        MXFP4(32, 17, 0, 32, doubledFloat4(), new Plane(1, 16, 4)),
-        NVFP4(64, 36, 0, 16, doubledFloat4(), new Plane(4, 8, 4));
+        MXFP4(32, 17, 0, 32, DOUBLED_FLOAT4, new Plane(1, 16, 4)),
+        NVFP4(64, 36, 0, 16, DOUBLED_FLOAT4, new Plane(4, 8, 4));
         // @formatter:on
 
         /// The numbers and the bytes of a block.
@@ -119,8 +124,8 @@ final class BlockElements extends Elements.Opaque {
         private final int group;
         /// What is subtracted from a code, a byte with a sign, to get its value.
         private final float offset;
-        /// The value of each code if there is no such rule.
-        private final float @Nullable [] values;
+        /// The values of two adjacent codes if there is no such rule: the index has the second in its upper half.
+        private final char @Nullable [] pairs;
         /// The parts of the codes; none if [#eight] makes the codes.
         private final Plane[] planes;
 
@@ -128,31 +133,30 @@ final class BlockElements extends Elements.Opaque {
             this(size, nbytes, scaleAt, group, offset, null, planes);
         }
 
-        Layout(int size, int nbytes, int scaleAt, int group, float[] values, Plane... planes) {
-            this(size, nbytes, scaleAt, group, 0, values, planes);
+        Layout(int size, int nbytes, int scaleAt, int group, byte[] values, Plane... planes) {
+            this(size, nbytes, scaleAt, group, 0, pairs(values), planes);
         }
 
-        Layout(int size, int nbytes, int scaleAt, int group, float offset, float @Nullable [] values,
+        private static char[] pairs(byte[] values) {
+            char[] pairs = new char[256];
+            for (int i = 0; i < pairs.length; i++) {
+                pairs[i] = (char) ((values[i & 15] & 0xFF) | (values[i >> 4] << Byte.SIZE));
+            }
+            return pairs;
+        }
+
+        Layout(int size, int nbytes, int scaleAt, int group, float offset, char @Nullable [] pairs,
                 Plane... planes) {
             this.size = size;
             this.nbytes = nbytes;
             this.scaleAt = scaleAt;
             this.group = group;
             this.offset = offset;
-            this.values = values;
+            this.pairs = pairs;
             this.planes = planes;
             for (Plane plane : planes) {
                 plane.place(size, nbytes);
             }
-        }
-
-        private static float[] nonlinear() {
-            return new float[]{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-        }
-
-        /// Twice the values of the 4-bit floats of OCP; half of the scale makes up for it.
-        private static float[] doubledFloat4() {
-            return new float[]{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
         }
 
         // ---- scales
@@ -163,7 +167,7 @@ final class BlockElements extends Elements.Opaque {
                 case IQ1_M -> {
                     // A half in the upper four bits of four shorts.
                     long words = (long) LONG.get(bytes, at + 48);
-                    yield Float.float16ToFloat((short) Long.compress(words, 0xF000_F000_F000_F000L));
+                    yield 0.125f * Float.float16ToFloat((short) Long.compress(words, 0xF000_F000_F000_F000L));
                 }
                 case Q1_0 -> 2 * half(bytes, at); // Of -0.5 and 0.5.
                 case Q8_1, Q8_K -> Float.intBitsToFloat((int) INT.get(bytes, at));
@@ -171,37 +175,43 @@ final class BlockElements extends Elements.Opaque {
                     int exponent = bytes[at] & 0xFF;
                     yield Float.intBitsToFloat(exponent < 2 ? 0x0020_0000 << exponent : (exponent - 1) << 23);
                 }
+                case NVFP4 -> 1;
+                case IQ1_S, IQ2_XXS, IQ2_XS, IQ2_S -> 0.125f * half(bytes, at);
+                case IQ3_XXS -> 0.25f * half(bytes, at);
                 default -> half(bytes, at + scaleAt);
             };
         }
 
-        /// Returns the scale of a group of numbers. Divided, so that C2 inlines it.
-        private float scale(float scale, byte[] bytes, int at, int number) {
+        /// Returns what the scale of a block is multiplied by for eight groups of numbers: bytes with a sign. Those of
+        /// NVFP4 are four floats.
+        private long scales(byte[] bytes, int at, int number) {
             return switch (this) {
-                case Q2_K -> scale * bits(bytes, at + number, 0, 15);
-                case Q3_K -> scale * ((bits(bytes, at + 96 + (number & 7), 4 * (number >> 3), 15)
-                        | (bits(bytes, at + 104 + (number & 3), 2 * (number >> 2), 3) << 4)) - 32);
-                case Q4_K, Q5_K -> scale * (number < 4
-                        ? bits(bytes, at + 4 + number, 0, 63)
-                        : bits(bytes, at + 8 + number, 0, 15) | bits(bytes, at + number, 2, 48));
-                case Q6_K -> scale * bytes[at + 192 + number];
-                case IQ4_XS -> scale * ((nibble(bytes, at + 4, number)
-                        | (((half(bytes, at + 2, 0) >> (2 * number)) & 3) << 4)) - 32);
-                case NVFP4 -> halfOfUnsignedFloat8(bits(bytes, at + number, 0, 255));
-                default -> scaleOfGrid(scale, bytes, at, number);
+                case Q2_K -> (long) LONG.get(bytes, at + number) & NIBBLES;
+                case Q3_K -> {
+                    long high = (long) word(bytes, at + 104, 0) >>> (number / 2);
+                    yield minus32((((long) LONG.get(bytes, at + 96) >>> (number / 2)) & NIBBLES)
+                            | ((high & 0x0303_0303) << 4) | (((high >>> 2) & 0x0303_0303) << 36));
+                }
+                case Q4_K, Q5_K -> sixes(word(bytes, at + 4, 0), word(bytes, at + 12, 0));
+                case Q6_K -> (long) LONG.get(bytes, at + 192 + number);
+                case IQ4_XS -> minus32(nibbles(bytes, at + 4) | (Long.expand(half(bytes, at + 2, 0), 3 * ONES) << 4));
+                case NVFP4 -> word(bytes, at, 0);
+                default -> 2 * scalesOfGrid(bytes, at, number) + ONES;
             };
         }
 
-        private float scaleOfGrid(float scale, byte[] bytes, int at, int number) {
+        private long scalesOfGrid(byte[] bytes, int at, int number) {
             return switch (this) {
-                case IQ1_S -> scale * (2 * ((half(bytes, at + 34, number) >> 12) & 7) + 1) * 0.125f;
+                case IQ1_S -> Long.expand(Long.compress((long) LONG.get(bytes, at + 34), 0x7000_7000_7000_7000L)
+                        | (Long.compress((long) LONG.get(bytes, at + 42), 0x7000_7000_7000_7000L) << 12), 7 * ONES);
                 case IQ1_M ->
-                    scale * (2 * ((half(bytes, at + 48, number >> 2) >> (3 * (number & 3))) & 7) + 1) * 0.125f;
-                case IQ2_XXS -> scale * (0.5f + (word(bytes, at + 6, 2 * number) >>> 28)) * 0.25f;
-                case IQ2_XS -> scale * (0.5f + nibble(bytes, at + 66, number)) * 0.25f;
-                case IQ2_S -> scale * (0.5f + nibble(bytes, at + 74, number)) * 0.25f;
-                case IQ3_XXS -> scale * (0.5f + (word(bytes, at + 66, number) >>> 28)) * 0.5f;
-                case IQ3_S -> scale * (1 + 2 * nibble(bytes, at + 106, number));
+                    Long.expand(Long.compress((long) LONG.get(bytes, at + 48), 0x0FFF_0FFF_0FFF_0FFFL) >>> (3 * number),
+                            7 * ONES);
+                case IQ2_XXS -> upperNibbles(bytes, at + 9, 8);
+                case IQ3_XXS -> upperNibbles(bytes, at + 69, 4);
+                case IQ2_XS -> nibbles(bytes, at + 66 + number / 2);
+                case IQ2_S -> nibbles(bytes, at + 74 + number / 2);
+                case IQ3_S -> nibbles(bytes, at + 106);
                 default -> throw new AssertionError(this);
             };
         }
@@ -215,18 +225,39 @@ final class BlockElements extends Elements.Opaque {
 
         /// Returns the addend of a block, which follows its scale.
         private float addend(byte[] bytes, int at) {
-            return half(bytes, at + scaleAt + Short.BYTES);
+            float addend = half(bytes, at + scaleAt + Short.BYTES);
+            return group == size ? addend : -addend;
         }
 
-        /// Returns the addend of a group of numbers.
-        private float addend(float addend, byte[] bytes, int at, int number) {
+        /// Returns what the addend of a block is multiplied by for eight groups of numbers, bytes.
+        private long addends(byte[] bytes, int at, int number) {
             return switch (this) {
-                case Q2_K -> -(addend * bits(bytes, at + number, 4, 15));
-                case Q4_K, Q5_K -> -(addend * (number < 4
-                        ? bits(bytes, at + 8 + number, 0, 63)
-                        : bits(bytes, at + 8 + number, 4, 15) | bits(bytes, at + 4 + number, 2, 48)));
-                default -> addend;
+                case Q2_K -> ((long) LONG.get(bytes, at + number) >>> 4) & NIBBLES;
+                case Q4_K, Q5_K -> sixes(word(bytes, at + 8, 0), word(bytes, at + 12, 0) >>> 4);
+                default -> ONES;
             };
+        }
+
+        /// Returns eight integers of 6 bits: those of four bytes, and four whose upper bits are above these.
+        private static long sixes(int first, int low) {
+            return (first & 0x3F3F_3F3F) | ((long) ((low & 0x0F0F_0F0F) | ((first >>> 2) & 0x3030_3030)) << 32);
+        }
+
+        /// Returns eight integers of 6 bits, minus 32.
+        private static long minus32(long sixes) {
+            return ((sixes | (ONES << 7)) - (ONES << 5)) ^ (ONES << 7);
+        }
+
+        private static long nibbles(byte[] bytes, int at) {
+            return Long.expand(word(bytes, at, 0), NIBBLES);
+        }
+
+        private static long upperNibbles(byte[] bytes, int at, int step) {
+            long nibbles = 0;
+            for (int i = 0; i < 8; i++) {
+                nibbles |= (long) bits(bytes, at + i * step, 4, 15) << (Byte.SIZE * i);
+            }
+            return nibbles;
         }
 
         private static int bits(byte[] bytes, int at, int shift, int mask) {
@@ -344,6 +375,7 @@ final class BlockElements extends Elements.Opaque {
         private final int at;
         private final int run;
         private final int bits;
+        private final long mask;
         /// Where the bits of eight adjacent codes are, for all codes of a period: the position of their bytes times 8,
         /// plus how far they are shifted.
         private final int[] places = new int[PERIOD / Byte.SIZE];
@@ -357,6 +389,7 @@ final class BlockElements extends Elements.Opaque {
             this.at = at;
             this.run = run;
             this.bits = bits;
+            this.mask = ONES * ((1 << bits) - 1);
         }
 
         /// Makes the places for blocks of a size in numbers and in bytes.
@@ -371,26 +404,34 @@ final class BlockElements extends Elements.Opaque {
             }
         }
 
-        /// Adds the bits to codes.
+        /// Reads codes.
         ///
         /// @param bytes some blocks
         /// @param codes the codes
         /// @param count their number
-        /// @param shift the bits that other planes have below these; if there are none, the codes are set
-        void read(byte[] bytes, byte[] codes, int count, int shift) {
-            long mask = ONES * ((1 << bits) - 1);
+        /// @param upper the plane with the upper bits of the codes, if these are not all
+        void read(byte[] bytes, byte[] codes, int count, @Nullable Plane upper) {
             for (int first = 0, from = 0; first < count; first += PERIOD, from += nbytes) {
                 int end = Math.min(PERIOD, count - first) / Byte.SIZE;
-                for (int i = 0; i < end; i++) {
-                    int place = places[i];
-                    int position = from + (place >> 3);
-                    long eight = run == 1
-                            ? BITS[bytes[position] & 0xFF]
-                            : ((long) LONG.get(bytes, position) >>> (place & 7)) & mask;
-                    int to = first + Byte.SIZE * i;
-                    LONG.set(codes, to, shift == 0 ? eight : (long) LONG.get(codes, to) | (eight << shift));
+                if (upper == null) {
+                    for (int i = 0; i < end; i++) {
+                        LONG.set(codes, first + Byte.SIZE * i, eight(bytes, from, i));
+                    }
+                } else {
+                    for (int i = 0; i < end; i++) {
+                        LONG.set(codes, first + Byte.SIZE * i,
+                                eight(bytes, from, i) | (upper.eight(bytes, from, i) << bits));
+                    }
                 }
             }
+        }
+
+        private long eight(byte[] bytes, int from, int number) {
+            int place = places[number];
+            int position = from + (place >> 3);
+            return run == 1
+                    ? BITS[bytes[position] & 0xFF]
+                    : ((long) LONG.get(bytes, position) >>> (place & 7)) & mask;
         }
     }
 
@@ -449,42 +490,31 @@ final class BlockElements extends Elements.Opaque {
                 blocks * layout.nbytes);
         byte[] codes = block.storedBytes();
         readCodes(stored, codes, count);
-        float[] floats = block.floats();
         float[] factors = block.factors();
-        float offset = layout.offset;
-        if (layout.group >= LONG_RUN) {
-            readFactors(stored, factors, count, false);
-            for (int i = 0; i < count; i += layout.group) {
-                multiply(floats, codes, offset, factors[i / layout.group], i, i + layout.group);
-            }
-            return;
-        }
-        spreadFactors(stored, block, count, false, floats);
-        float[] values = layout.values;
-        if (values == null) {
-            for (int i = 0; i < count; i++) {
-                floats[i] *= codes[i] - offset;
-            }
+        boolean hasAddends = layout.hasAddends();
+        readFactors(stored, factors, count, hasAddends);
+        int shift = Integer.numberOfTrailingZeros(layout.group / 16);
+        spread(factors, 0, shift, count);
+        float[] floats = block.floats();
+        subtract(codes, layout.offset, floats, count);
+        if (hasAddends) {
+            spread(factors, ADDENDS, shift, count);
+            scaleAndAdd(floats, factors, count);
         } else {
-            for (int i = 0; i < count; i++) {
-                floats[i] *= values[codes[i]];
-            }
-        }
-        if (layout.hasAddends()) {
-            spreadFactors(stored, block, count, true, factors);
-            for (int i = 0; i < count; i++) {
-                floats[i] += factors[i];
-            }
+            scale(floats, factors, count);
         }
     }
 
     private void readCodes(byte[] stored, byte[] codes, int count) {
-        int shift = 0;
-        for (Plane plane : layout.planes) {
-            plane.read(stored, codes, count, shift);
-            shift += plane.bits;
+        Plane[] planes = layout.planes;
+        if (planes.length > 0) {
+            planes[0].read(stored, codes, count, planes.length > 1 ? planes[1] : null);
+            if (layout.pairs != null) {
+                translate(codes, layout.pairs, count);
+            }
+            return;
         }
-        for (int at = 0, first = 0; shift == 0 && first < count; at += layout.nbytes, first += layout.size) {
+        for (int at = 0, first = 0; first < count; at += layout.nbytes, first += layout.size) {
             if (layout == Layout.TQ1_0) {
                 Layout.readTernary(stored, at, codes, first);
             } else {
@@ -495,49 +525,86 @@ final class BlockElements extends Elements.Opaque {
         }
     }
 
-    /// Multiplies codes by a scale. A method of its own, since C2 compiles it sooner.
-    private static void multiply(float[] floats, byte[] codes, float offset, float scale, int first, int end) {
-        for (int i = first; i < end; i++) {
-            floats[i] = (codes[i] - offset) * scale;
+    /// Replaces codes by their values.
+    private static void translate(byte[] codes, char[] pairs, int count) {
+        for (int i = 0; i < count; i += Byte.SIZE) {
+            long eight = (long) LONG.get(codes, i);
+            eight |= eight >>> 4;
+            LONG.set(codes, i, pairs[(int) eight & 0xFF] | ((long) pairs[(int) (eight >>> 16) & 0xFF] << 16)
+                    | ((long) pairs[(int) (eight >>> 32) & 0xFF] << 32)
+                    | ((long) pairs[(int) (eight >>> 48) & 0xFF] << 48));
         }
     }
 
-    /// Reads the scale of each group of numbers, or the addend.
-    private void readFactors(byte[] stored, float[] factors, int count, boolean areAddends) {
+    /// Reads the scale of each group of numbers, and its addend.
+    private void readFactors(byte[] stored, float[] factors, int count, boolean hasAddends) {
         int groups = layout.size / layout.group;
-        for (int at = 0, i = 0; i < count / layout.group; at += layout.nbytes) {
-            float ofBlock = areAddends ? layout.addend(stored, at) : layout.scale(stored, at);
-            for (int number = 0; number < groups; number++, i++) {
-                factors[i] = groups == 1
-                        ? ofBlock
-                        : areAddends
-                                ? layout.addend(ofBlock, stored, at, number)
-                                : layout.scale(ofBlock, stored, at, number);
+        for (int at = 0, i = GROUPS; i < GROUPS + count / layout.group; at += layout.nbytes) {
+            float scale = layout.scale(stored, at);
+            float addend = hasAddends ? layout.addend(stored, at) : 0;
+            if (groups == 1) {
+                factors[i] = scale;
+                factors[ADDENDS + i++] = addend;
+            }
+            for (int number = 0; number < groups - 1; number += Byte.SIZE) {
+                long scales = layout.scales(stored, at, number);
+                long addends = hasAddends ? layout.addends(stored, at, number) : 0;
+                for (int end = i + Math.min(groups, Byte.SIZE); i < end; i++) {
+                    factors[i] = layout == Layout.NVFP4
+                            ? Layout.halfOfUnsignedFloat8((int) scales & 0xFF)
+                            : scale * (byte) scales;
+                    factors[ADDENDS + i] = addend * (byte) addends;
+                    scales >>>= Byte.SIZE;
+                    addends >>>= Byte.SIZE;
+                }
             }
         }
     }
 
-    /// Reads the scale of each number, or the addend.
-    private void spreadFactors(byte[] stored, Block block, int count, boolean areAddends, float[] target) {
-        float[] factors = block.factors();
-        readFactors(stored, factors, count, areAddends);
-        long[] pairs = block.longs();
-        int shift = Integer.numberOfTrailingZeros(layout.group / 16);
+    /// Makes a factor for each eight numbers of those of groups.
+    private static void spread(float[] factors, int first, int shift, int count) {
         for (int i = 0; i < count / 16; i++) {
-            long bits = Float.floatToRawIntBits(factors[i >> shift]) & 0xFFFF_FFFFL;
-            long pair = bits | (bits << 32);
-            int to = 8 * i;
-            pairs[to] = pair;
-            pairs[to + 1] = pair;
-            pairs[to + 2] = pair;
-            pairs[to + 3] = pair;
-            pairs[to + 4] = pair;
-            pairs[to + 5] = pair;
-            pairs[to + 6] = pair;
-            pairs[to + 7] = pair;
+            float factor = factors[first + GROUPS + (i >> shift)];
+            factors[first + 2 * i] = factor;
+            factors[first + 2 * i + 1] = factor;
         }
-        MemorySegment.copy(MemorySegment.ofArray(pairs), 0, MemorySegment.ofArray(target), 0,
-                (long) Float.BYTES * count);
+    }
+
+    private static void subtract(byte[] codes, float offset, float[] floats, int count) {
+        for (int i = 0; i < count; i++) {
+            floats[i] = codes[i] - offset;
+        }
+    }
+
+    private static void scale(float[] floats, float[] factors, int count) {
+        for (int i = 0; i < count / Byte.SIZE; i++) {
+            float scale = factors[i];
+            int at = Byte.SIZE * i;
+            floats[at] *= scale;
+            floats[at + 1] *= scale;
+            floats[at + 2] *= scale;
+            floats[at + 3] *= scale;
+            floats[at + 4] *= scale;
+            floats[at + 5] *= scale;
+            floats[at + 6] *= scale;
+            floats[at + 7] *= scale;
+        }
+    }
+
+    private static void scaleAndAdd(float[] floats, float[] factors, int count) {
+        for (int i = 0; i < count / Byte.SIZE; i++) {
+            float scale = factors[i];
+            float addend = factors[ADDENDS + i];
+            int at = Byte.SIZE * i;
+            floats[at] = floats[at] * scale + addend;
+            floats[at + 1] = floats[at + 1] * scale + addend;
+            floats[at + 2] = floats[at + 2] * scale + addend;
+            floats[at + 3] = floats[at + 3] * scale + addend;
+            floats[at + 4] = floats[at + 4] * scale + addend;
+            floats[at + 5] = floats[at + 5] * scale + addend;
+            floats[at + 6] = floats[at + 6] * scale + addend;
+            floats[at + 7] = floats[at + 7] * scale + addend;
+        }
     }
 
     @Override
