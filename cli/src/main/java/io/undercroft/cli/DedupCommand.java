@@ -13,8 +13,8 @@ import io.undercroft.cli.internal.UniqueBytes;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
-import io.undercroft.serializer.internal.analysis.CodingEstimate.Estimate;
 import io.undercroft.serializer.internal.analysis.CodingEstimate;
+import io.undercroft.serializer.internal.analysis.CodingEstimate.Estimate;
 import io.undercroft.serializer.internal.analysis.Sizes;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.storage.Storage;
@@ -69,7 +69,7 @@ final class DedupCommand extends Commands {
         Set<Path> seen = new HashSet<>();
         int found = run.ofEach(arguments.paths(0), named -> run.of(named, () -> find(named, seen, files)));
         List<Share> shares = new ArrayList<>();
-        try (CodingEstimate coding = new CodingEstimate(file -> Checkpoint.open(file, arguments.openingOnHost()),
+        try (CodingEstimate coding = new CodingEstimate(arguments.openingOnHost(),
                 Math.max(SAMPLED_OF_FILE, SAMPLED / (files.size() + 1)))) {
             int code = found;
             try (ProgressBar bar = ProgressBar.onTerminal()) {

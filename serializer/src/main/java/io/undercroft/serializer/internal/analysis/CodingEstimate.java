@@ -5,10 +5,11 @@ import io.undercroft.format.internal.Coder;
 import io.undercroft.format.internal.DTypeRecord;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Extent;
-import io.undercroft.serializer.SaveOptions.Compression;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
-import io.undercroft.serializer.internal.extents.CodingPlan.Coded;
+import io.undercroft.serializer.SaveOptions.Compression;
 import io.undercroft.serializer.internal.extents.CodingPlan;
+import io.undercroft.serializer.internal.extents.CodingPlan.Coded;
 import io.undercroft.serializer.internal.loading.RowReader;
 import io.undercroft.serializer.internal.tree.Unreadable;
 import io.undercroft.storage.DType;
@@ -35,7 +36,7 @@ public final class CodingEstimate implements AutoCloseable {
     private static final long PIECE = 64 << 10;
     private static final long CHUNK = SaveOptions.defaults().chunkSize();
 
-    private final Opener opener;
+    private final OpenOptions options;
     private final long budget;
     private final Coder coder = Coder.open();
     private final Coder second = Coder.open();
@@ -59,17 +60,6 @@ public final class CodingEstimate implements AutoCloseable {
     private long sampled;
     private boolean hasReferences;
 
-    /// Opens a file again whose tensors others are compared with.
-    @FunctionalInterface
-    public interface Opener {
-        /// Opens a file.
-        ///
-        /// @param file the file
-        /// @return the open file
-        /// @throws IOException if it cannot be read
-        Checkpoint open(Path file) throws IOException;
-    }
-
     /// What a storage is found by: the first tensor on it.
     private record Subject(String name, DTypeRecord dtype, long nbytes) {
         static Subject of(String name, Tensor tensor) {
@@ -89,10 +79,10 @@ public final class CodingEstimate implements AutoCloseable {
 
     /// Starts without files.
     ///
-    /// @param opener opens a file again
+    /// @param options opens a file again whose tensors others are compared with
     /// @param budget the most bytes of a file that are compressed, at least one piece
-    public CodingEstimate(Opener opener, long budget) {
-        this.opener = opener;
+    public CodingEstimate(OpenOptions options, long budget) {
+        this.options = options;
         this.budget = budget;
     }
 
@@ -198,7 +188,7 @@ public final class CodingEstimate implements AutoCloseable {
         NamedTensors open = references;
         if (open == null || !first.equals(referenceFile)) {
             closeReferences();
-            open = new NamedTensors(opener.open(first));
+            open = new NamedTensors(Checkpoint.open(first, options));
             references = open;
             referenceFile = first;
         }
