@@ -38,6 +38,8 @@ final class BlockElements extends Elements.Opaque {
     private static final int PERIOD = 256;
     /// Where the addends begin in an array with the scales.
     private static final int ADDENDS = Block.VALUES / 2;
+    /// Where the scales of groups are in such an array, behind those of eight numbers that are made of them; as far
+    /// behind [#ADDENDS] are the addends of groups.
     private static final int GROUPS = Block.VALUES / 4;
     private static final byte[] NONLINEAR = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
     /// Twice the values of the 4-bit floats of OCP; half of the scale makes up for it.
@@ -545,8 +547,9 @@ final class BlockElements extends Elements.Opaque {
             if (groups == 1) {
                 factors[i] = scale;
                 factors[ADDENDS + i++] = addend;
+                continue;
             }
-            for (int number = 0; number < groups - 1; number += Byte.SIZE) {
+            for (int number = 0; number < groups; number += Byte.SIZE) {
                 long scales = layout.scales(stored, at, number);
                 long addends = hasAddends ? layout.addends(stored, at, number) : 0;
                 for (int end = i + Math.min(groups, Byte.SIZE); i < end; i++) {
