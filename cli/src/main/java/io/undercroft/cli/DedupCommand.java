@@ -183,11 +183,9 @@ final class DedupCommand extends Commands {
     }
 
     private static void print(List<Share> shares, CodingEstimate coding, TextOutput out) {
-        Table table = new Table(left("file"), whole("format"), right("size"), right("storages"), right("new"),
-                right("alone"), right("against-base"));
+        Table table = new Table(left("file"), whole("format"), right("size"), right("storages"), right("new"));
         shares.forEach(share -> table.row(share.file().toString(), share.format(), Text.bytes(share.nbytes()),
-                Text.bytes(share.storages()), Text.bytes(share.added()), Text.bytes(share.coded().alone()),
-                Text.bytes(share.coded().againstFirst())));
+                Text.bytes(share.storages()), Text.bytes(share.added())));
         table.print(out);
         long nbytes = sum(shares, Share::nbytes);
         long unique = sum(shares, Share::added);
