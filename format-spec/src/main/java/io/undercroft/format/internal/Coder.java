@@ -27,15 +27,7 @@ public final class Coder implements AutoCloseable {
     private static final int LONGEST_RUN_SOUGHT = 7;
     /// Coded bytes are kept if they are at most this share of the extent: less does not pay for decoding.
     private static final double WORTHWHILE = 15.0 / 16;
-    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED
-            .withOrder(ByteOrder.LITTLE_ENDIAN);
-    /// The first byte of each element in eight bytes, by the logarithm of its width.
-    private static final long[] FIRST_BYTES = {-1, 0x00FF_00FF_00FF_00FFL, 0x0000_00FF_0000_00FFL, 0xFF};
-    /// The highest bit of each element in eight bytes.
-    private static final long[] SIGNS = {0x8080_8080_8080_8080L, 0x8000_8000_8000_8000L, 0x8000_0000_8000_0000L,
-            Long.MIN_VALUE};
     /// The start of a Zstandard frame, and of one that decoders skip (RFC 8878, sections 3.1.1 and 3.1.2).
     private static final int FRAME = 0xFD2F_B528;
     private static final int SKIPPABLE = 0x184D_2A50;
@@ -49,10 +41,11 @@ public final class Coder implements AutoCloseable {
     private @Nullable ZstdCompressCtx compressor;
 
     /// Memory for an extent in planes and for its coded bytes.
-    private record Memory(Arena arena, MemorySegment planes, MemorySegment coded) {
+    private record Memory(Arena arena, MemorySegment planes, MemorySegment coded, Planes loops) {
         static Memory of(long planes, long coded) {
             Arena arena = Arena.ofShared();
-            return new Memory(arena, arena.allocate(planes, Long.BYTES), arena.allocate(coded, Long.BYTES));
+            return new Memory(arena, arena.allocate(planes, Long.BYTES), arena.allocate(coded, Long.BYTES),
+                    new Planes());
         }
 
         boolean has(long most, long mostCoded) {
@@ -96,7 +89,7 @@ public final class Coder implements AutoCloseable {
         int plane = length / width;
         int bound = Math.toIntExact(Zstd.compressBound(plane));
         Memory own = reserve(length, (long) width * bound + SKIPPABLE_HEAD + Coding.leastLength(length));
-        split(bytes, width, reference, own.planes());
+        own.loops().split(bytes, width, reference, own.planes().asSlice(0, length));
         ByteBuffer planes = own.planes().asByteBuffer();
         ByteBuffer coded = own.coded().asByteBuffer();
         long size = 0;
@@ -153,7 +146,7 @@ public final class Coder implements AutoCloseable {
         if (coding.hasReference()) {
             reference.read(into);
         }
-        join(planes, coding.width(), coding.hasReference(), into);
+        own.loops().join(planes, coding.width(), coding.hasReference(), into);
     }
 
     static FormatException damaged(long fileOffset) {
@@ -196,125 +189,6 @@ public final class Coder implements AutoCloseable {
         }
         memory = own;
         return own;
-    }
-
-    /// Puts the bytes of elements into planes, or those of their differences from a reference. What is left at the end
-    /// is filled up to eight bytes.
-    private static void split(MemorySegment bytes, int width, @Nullable MemorySegment reference,
-            MemorySegment planes) {
-        long length = bytes.byteSize();
-        int log2 = Integer.numberOfTrailingZeros(width);
-        long plane = length >> log2;
-        long at = 0;
-        for (; at <= length - Long.BYTES; at += Long.BYTES) {
-            long word = bytes.get(LONG, at);
-            put(planes, plane, at >> log2, log2,
-                    reference == null ? word : difference(word, reference.get(LONG, at), log2));
-        }
-        long word = rest(bytes, at);
-        if (reference != null) {
-            word = difference(word, rest(reference, at), log2);
-        }
-        for (; at < length; at++, word >>>= Byte.SIZE) {
-            planes.set(ValueLayout.JAVA_BYTE, (at & width - 1) * plane + (at >> log2), (byte) word);
-        }
-    }
-
-    /// Returns fewer than eight bytes at the end, filled up with zeros.
-    private static long rest(MemorySegment bytes, long from) {
-        long word = 0;
-        for (long at = bytes.byteSize() - 1; at >= from; at--) {
-            word = word << Byte.SIZE | (bytes.get(ValueLayout.JAVA_BYTE, at) & 0xFF);
-        }
-        return word;
-    }
-
-    /// Subtracts the elements in eight bytes from those in eight others, and puts the sign of each difference into its
-    /// lowest bit: of -1 and 1 come 1 and 2, and the higher bytes of small differences are zero, whatever their sign.
-    private static long difference(long word, long reference, int log2) {
-        long signs = SIGNS[log2];
-        long difference = ((word | signs) - (reference & ~signs)) ^ ((word ^ ~reference) & signs);
-        long negative = difference & signs;
-        long ones = (negative - (negative >>> ((Byte.SIZE << log2) - 1))) | negative;
-        return ((difference & ~signs) << 1) ^ ones;
-    }
-
-    /// Returns the elements whose differences from a reference [#difference] returns.
-    private static long sum(long folded, long reference, int log2) {
-        long signs = SIGNS[log2];
-        int sign = (Byte.SIZE << log2) - 1;
-        long negative = folded & (signs >>> sign);
-        long ones = ((negative << sign) - negative) | (negative << sign);
-        long difference = ((folded >>> 1) & ~signs) ^ ones;
-        return ((difference & ~signs) + (reference & ~signs)) ^ ((difference ^ reference) & signs);
-    }
-
-    private static void put(MemorySegment planes, long plane, long at, int log2, long word) {
-        long mask = FIRST_BYTES[log2];
-        switch (log2) {
-            case 0 -> planes.set(LONG, at, word);
-            case 1 -> {
-                planes.set(INT, at, (int) Long.compress(word, mask));
-                planes.set(INT, at + plane, (int) Long.compress(word, mask << 8));
-            }
-            case 2 -> {
-                for (int i = 0; i < 4; i++) {
-                    planes.set(SHORT, at + i * plane, (short) Long.compress(word, mask << (8 * i)));
-                }
-            }
-            default -> {
-                for (int i = 0; i < 8; i++) {
-                    planes.set(ValueLayout.JAVA_BYTE, at + i * plane, (byte) (word >>> (8 * i)));
-                }
-            }
-        }
-    }
-
-    /// Puts elements together from planes.
-    ///
-    /// @param isDifference whether they are differences from the reference that the destination contains
-    private static void join(MemorySegment planes, int width, boolean isDifference, MemorySegment into) {
-        long length = into.byteSize();
-        int log2 = Integer.numberOfTrailingZeros(width);
-        long plane = length >> log2;
-        long at = 0;
-        for (; at <= length - Long.BYTES; at += Long.BYTES) {
-            long word = get(planes, plane, at >> log2, log2);
-            into.set(LONG, at, isDifference ? sum(word, into.get(LONG, at), log2) : word);
-        }
-        long word = 0;
-        for (long last = length - 1; last >= at; last--) {
-            word = word << Byte.SIZE
-                    | (planes.get(ValueLayout.JAVA_BYTE, (last & width - 1) * plane + (last >> log2)) & 0xFF);
-        }
-        if (isDifference) {
-            word = sum(word, rest(into, at), log2);
-        }
-        for (; at < length; at++, word >>>= Byte.SIZE) {
-            into.set(ValueLayout.JAVA_BYTE, at, (byte) word);
-        }
-    }
-
-    private static long get(MemorySegment planes, long plane, long at, int log2) {
-        long mask = FIRST_BYTES[log2];
-        return switch (log2) {
-            case 0 -> planes.get(LONG, at);
-            case 1 -> Long.expand(planes.get(INT, at), mask) | Long.expand(planes.get(INT, at + plane), mask << 8);
-            case 2 -> {
-                long word = 0;
-                for (int i = 0; i < 4; i++) {
-                    word |= Long.expand(planes.get(SHORT, at + i * plane), mask << (8 * i));
-                }
-                yield word;
-            }
-            default -> {
-                long word = 0;
-                for (int i = 0; i < 8; i++) {
-                    word |= (planes.get(ValueLayout.JAVA_BYTE, at + i * plane) & 0xFFL) << (8 * i);
-                }
-                yield word;
-            }
-        };
     }
 
     @Override

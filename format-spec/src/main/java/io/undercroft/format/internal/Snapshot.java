@@ -434,10 +434,20 @@ public final class Snapshot {
     ///
     /// @param number its number
     public StorageRecord storage(int number) {
-        rules.checkStorage(check(SectionType.STOR, number));
-        StorageRecord storage = index.storage(number);
-        rules.useStorage(number, storage.nbytes());
-        return storage;
+        rules.useStorage(check(SectionType.STOR, number));
+        return index.storage(number);
+    }
+
+    /// {@return the extents of a storage, in their order}
+    ///
+    /// @param storage its number
+    public List<ExtentRecord> extents(int storage) {
+        StorageRecord record = storage(storage);
+        List<ExtentRecord> extents = new ArrayList<>(record.extentCount());
+        for (int i = 0; i < record.extentCount(); i++) {
+            extents.add(index.extent(record.firstExtent() + i));
+        }
+        return extents;
     }
 
     /// {@return the number of extents}

@@ -13,7 +13,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -45,17 +44,6 @@ public final class StorageCheck {
         /// @param base [ExtentRecord#THIS_FILE], or one more than the number of a [Snapshot#base]
         /// @throws IOException if opening it fails
         Optional<ByteSource> of(int base) throws IOException;
-    }
-
-    /// {@return the bytes of a storage that have to be there for a part of them to be checked: all of each chunk of
-    /// which a byte is in the part}
-    ///
-    /// @param storage its number
-    /// @param part the bytes to read
-    /// @throws FormatException if a record of the storage is damaged or breaks a rule
-    public Span chunksAround(int storage, Span part) {
-        return chunks(storage).filter(chunk -> chunk.touches(part))
-                .map(chunk -> new Span(chunk.start(), chunk.end())).reduce(part, Span::and);
     }
 
     /// {@return a check of storages in their files}
@@ -145,7 +133,26 @@ public final class StorageCheck {
     /// @param storage its number
     /// @throws FormatException if a record of the storage is damaged or breaks a rule
     public List<StorageChunk> table(int storage) {
-        return chunks(storage).toList();
+        return table(storage, new Span(0, Long.MAX_VALUE));
+    }
+
+    /// {@return the chunks of a storage that are in files and have a byte of a part of it, in the order of the storage}
+    ///
+    /// @param storage its number
+    /// @param part the part
+    /// @throws FormatException if a record of the storage is damaged or breaks a rule
+    public List<StorageChunk> table(int storage, Span part) {
+        List<StorageChunk> chunks = new ArrayList<>();
+        long start = 0;
+        for (ExtentRecord extent : snapshot.extents(storage)) {
+            long end = start + extent.length();
+            if (extent.kind() != ExtentKind.ZERO && start < part.end() && end > part.start()) {
+                chunks.add(new StorageChunk(storage, start, extent.length(), extent.base(), extent.fileOffset(),
+                        extent.sums().checksum(), extent.coding()));
+            }
+            start = end;
+        }
+        return chunks;
     }
 
     /// {@return whether the bytes of a chunk in its file are those that were written}
@@ -193,20 +200,5 @@ public final class StorageCheck {
         } catch (FormatException _) {
             return false;
         }
-    }
-
-    private Stream<StorageChunk> chunks(int number) {
-        StorageRecord storage = snapshot.storage(number);
-        List<StorageChunk> chunks = new ArrayList<>(storage.extentCount());
-        long start = 0;
-        for (int i = 0; i < storage.extentCount(); i++) {
-            ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
-            if (extent.kind() != ExtentKind.ZERO) {
-                chunks.add(new StorageChunk(number, start, extent.length(), extent.base(), extent.fileOffset(),
-                        extent.sums().checksum(), extent.coding()));
-            }
-            start += extent.length();
-        }
-        return chunks.stream();
     }
 }

@@ -287,9 +287,7 @@ public final class Verifier {
     }
 
     private void verifyStorage(Snapshot snapshot, int number) throws IOException {
-        StorageRecord storage = snapshot.storage(number);
-        for (int i = 0; i < storage.extentCount(); i++) {
-            ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
+        for (ExtentRecord extent : snapshot.extents(number)) {
             Optional<ExtentSums> sums = extent.kind() == ExtentKind.ZERO
                     ? Optional.empty()
                     : sums(snapshot, number, extent);

@@ -279,11 +279,7 @@ final class CroftStorages implements AutoCloseable {
         }
 
         private List<ExtentRecord> records() {
-            List<ExtentRecord> extents = new ArrayList<>(record.extentCount());
-            for (int i = 0; i < record.extentCount(); i++) {
-                extents.add(snapshot.extent(record.firstExtent() + i));
-            }
-            return extents;
+            return snapshot.extents(number);
         }
 
         @Override
@@ -450,11 +446,12 @@ final class CroftStorages implements AutoCloseable {
             // What is decoded is checked, as what it is decoded from may be in another file.
             boolean checks = isCheckedWhenTouched()
                     || (options.checksums() != ChecksumPolicy.NONE && !isMappable());
-            Span around = checks ? check.chunksAround(number, part) : part;
-            List<StorageChunk> chunks = !checks
-                    ? List.of()
-                    : check.table(number).stream()
-                            .filter(chunk -> chunk.start() >= around.start() && chunk.end() <= around.end()).toList();
+            List<StorageChunk> chunks = checks ? check.table(number, part) : List.of();
+            // All of each chunk is read, as its checksum is that of all of it.
+            Span around = chunks.isEmpty()
+                    ? part
+                    : new Span(Math.min(part.start(), chunks.getFirst().start()),
+                            Math.max(part.end(), chunks.getLast().end()));
             CheckedInput input = new CheckedInput(pieces(around),
                     chunks.stream().map(chunk -> sum(chunk, around.start())).toList(), options.memory().isPresent());
             Allocation bytes = reader.copy(input);

@@ -8,7 +8,6 @@ import io.undercroft.format.internal.Snapshot;
 import io.undercroft.format.internal.Span;
 import io.undercroft.format.internal.StorageCheck;
 import io.undercroft.format.internal.StorageChunk;
-import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.serializer.Damage;
 import io.undercroft.serializer.SnapshotInfo;
 import java.io.IOException;
@@ -122,10 +121,8 @@ public final class DamageNames {
     /// Returns the ranges of the storage that contain the damaged range of the file; there may be several.
     private List<Span> ranges(Finding finding) {
         List<Span> ranges = new ArrayList<>();
-        StorageRecord storage = snapshot.storage(finding.storage());
         long start = 0;
-        for (int i = 0; i < storage.extentCount(); i++) {
-            ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
+        for (ExtentRecord extent : snapshot.extents(finding.storage())) {
             long from = Math.max(finding.offset() - extent.fileOffset(), 0);
             long to = Math.min(finding.offset() + finding.length() - extent.fileOffset(), extent.storedLength());
             if (extent.base() == finding.base() && from < to) {

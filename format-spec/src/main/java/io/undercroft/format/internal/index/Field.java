@@ -78,6 +78,13 @@ public record Field(String name, int offset, int size) {
         LittleEndian.requireZero(bytes, record + offset, record + end(), base, where);
     }
 
+    /// {@return whether all bytes of a reserved field are zero}
+    ///
+    /// @param record the offset of the record in `bytes`
+    public boolean isZero(MemorySegment bytes, long record) {
+        return LittleEndian.isZero(bytes, record + offset, record + end());
+    }
+
     /// Writes a number.
     ///
     /// @param record the offset of the record in `bytes`

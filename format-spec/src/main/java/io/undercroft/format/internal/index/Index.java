@@ -421,8 +421,9 @@ public final class Index {
     ///
     /// @param extent the number of the extent
     public long codingOf(long extent) {
-        long low = 0;
-        long high = count(SectionType.CODE) - 1;
+        // As many records are before it as there are coded extents before this one.
+        long low = Math.max(extent - (count(SectionType.EXTN) - count(SectionType.CODE)), 0);
+        long high = Math.min(extent, count(SectionType.CODE) - 1);
         while (low <= high) {
             long middle = (low + high) >>> 1;
             long found = get(SectionType.CODE, middle, CodingFields.EXTENT);

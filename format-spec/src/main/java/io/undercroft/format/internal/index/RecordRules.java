@@ -304,13 +304,23 @@ public final class RecordRules {
         checkStorage(number, at, first, end);
     }
 
-    /// Counts a storage that a reader uses, unless it was counted before. A storage of zeros takes almost no space in a
-    /// file, so a small file may require any amount of memory.
+    /// Checks a storage that a reader uses, and counts it, unless that was done before. A storage of zeros takes almost
+    /// no space in a file, so a small file may require any amount of memory.
     ///
     /// @param number its number
-    /// @param nbytes its size in bytes, below 2^60
     /// @throws FormatException by rule V7 if all these storages are much larger than the file
-    public synchronized void useStorage(int number, long nbytes) {
+    public void useStorage(int number) {
+        if (!isUsed(number)) {
+            checkStorage(number);
+            countUse(number, nbytes(number));
+        }
+    }
+
+    private synchronized boolean isUsed(int number) {
+        return used.get(number);
+    }
+
+    private synchronized void countUse(int number, long nbytes) {
         if (!used.get(number)) {
             long sum = nbytes > Long.MAX_VALUE - usedBytes ? Long.MAX_VALUE : usedBytes + nbytes;
             checkExpansion(sum);
@@ -448,7 +458,11 @@ public final class RecordRules {
     }
 
     private void reserved(SectionType type, long number, Field field) {
-        field.requireZero(bytes, index.at(type, number), index.fileOffset(), "record " + number + " of " + type);
+        long at = index.at(type, number);
+        // The text takes longer than the check, and a storage may have thousands of extents.
+        if (!field.isZero(bytes, at)) {
+            field.requireZero(bytes, at, index.fileOffset(), "record " + number + " of " + type);
+        }
     }
 
     long sum(long left, long right, SectionType type, long number) {

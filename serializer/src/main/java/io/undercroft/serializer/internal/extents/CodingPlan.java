@@ -13,6 +13,7 @@ import io.undercroft.serializer.SaveOptions.Compression;
 import io.undercroft.serializer.internal.extents.Extent.Place;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -102,16 +103,15 @@ public final class CodingPlan {
                 TensorRecord tensor = snapshot.tensor(found);
                 StorageRecord storage = snapshot.storage(tensor.storage());
                 if (storage.nbytes() == subject.nbytes && snapshot.dtype(tensor.dtype()).equals(subject.dtype)) {
-                    addReferences(snapshot, storage, subject, numbers);
+                    addReferences(snapshot.extents(tensor.storage()), subject, numbers);
                 }
             }
         });
     }
 
-    private void addReferences(Snapshot snapshot, StorageRecord storage, Subject subject, IntUnaryOperator numbers) {
+    private void addReferences(List<ExtentRecord> extents, Subject subject, IntUnaryOperator numbers) {
         long start = 0;
-        for (int i = 0; i < storage.extentCount(); i++) {
-            ExtentRecord extent = snapshot.extent(storage.firstExtent() + i);
+        for (ExtentRecord extent : extents) {
             Coding coding = extent.coding();
             Place place = null;
             if (extent.kind() == ExtentKind.RAW || extent.kind() == ExtentKind.FOREIGN) {

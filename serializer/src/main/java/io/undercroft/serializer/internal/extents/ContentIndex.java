@@ -9,7 +9,6 @@ import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.format.internal.Snapshot;
-import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.FileBacking;
 import io.undercroft.mmap.MapMode;
@@ -96,15 +95,7 @@ public final class ContentIndex {
         }
 
         List<Place> places(int storage) {
-            StorageRecord record = snapshot.storage(storage);
-            List<Place> found = new ArrayList<>(record.extentCount());
-            for (int i = 0; i < record.extentCount(); i++) {
-                ExtentRecord extent = snapshot.extent(record.firstExtent() + i);
-                if (has(extent)) {
-                    found.add(Place.of(extent, base));
-                }
-            }
-            return found;
+            return snapshot.extents(storage).stream().filter(this::has).map(extent -> Place.of(extent, base)).toList();
         }
     }
 

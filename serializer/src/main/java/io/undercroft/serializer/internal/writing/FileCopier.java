@@ -407,14 +407,12 @@ public final class FileCopier {
 
         /// Copies the chunks of the newest snapshot that those of a storage are coded against. It needs them anyway.
         private void placeReferences(Snapshot snapshot, int number, Recoding recoding) throws IOException {
-            StorageRecord storage = snapshot.storage(number);
             long start = 0;
-            for (int i = 0; i < storage.extentCount(); i++) {
-                ExtentRecord record = snapshot.extent(storage.firstExtent() + i);
+            for (ExtentRecord record : snapshot.extents(number)) {
                 Place reference = recoding.reference(number, start, record);
                 if (reference != null && recoding.applies(record)) {
                     placeReference(snapshot, ExtentRecord.THIS_FILE, reference.offset(), record.length(),
-                            storage.nbytes());
+                            snapshot.storage(number).nbytes());
                 }
                 start += record.length();
             }
