@@ -2,8 +2,10 @@ package io.undercroft.benchmarks;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -21,7 +23,13 @@ final class OpenBenchmark {
     private static final String DISTRIBUTED = "undercroft distributed checkpoint";
     private static final String DCP_TO_TORCH = "dcp_to_torch_save and torch.load(mmap=True)";
     private static final String DCP_LOAD = "dcp.load in one process";
+    private static final String DCP_SAVE = "dcp.save in one process";
+    private static final String ONNX = "undercroft ONNX";
+    private static final String ONNX_LOAD = "onnx.load";
     private static final String LOAD_FILE = "safetensors load_file";
+
+    /// The number of processes that save a checkpoint together.
+    private static final int PROCESSES = 4;
 
     private final Bench bench;
     private final Workload workload;
@@ -52,7 +60,11 @@ final class OpenBenchmark {
     static void imports(Bench bench) throws IOException {
         new OpenBenchmark(bench, Workload.many(bench)).imports(true);
         new OpenBenchmark(bench, Workload.large(bench)).imports(false);
-        new OpenBenchmark(bench, Workload.large(bench)).importDistributed();
+        for (int processes : List.of(1, PROCESSES)) {
+            new OpenBenchmark(bench, Workload.large(bench)).importDistributed(processes);
+        }
+        new OpenBenchmark(bench, Workload.large(bench)).saveDistributed();
+        new OpenBenchmark(bench, Workload.large(bench)).importOnnx();
     }
 
     private void open(double mostMillis) throws IOException {
@@ -99,22 +111,60 @@ final class OpenBenchmark {
         bench.add(hasGoals ? safetensors.atLeast(1) : safetensors);
     }
 
-    /// A directory of `torch.distributed.checkpoint` of one process. Python makes one file of it to read one tensor.
-    private void importDistributed() throws IOException {
+    /// A directory of `torch.distributed.checkpoint`. Python makes one file of it to read one tensor.
+    ///
+    /// @param processes how many saved it, each a part of each tensor
+    private void importDistributed(int processes) throws IOException {
         Path directory = bench.file("distributed");
         Path converted = bench.file("distributed.pt");
+        String made = workload.what() + ", saved by " + processes + ": ";
         bench.prepare(workload);
-        bench.python().ask("write_distributed", directory);
+        bench.python().ask("write_distributed", directory, processes);
         Timings one = bench.time(List.of(Contender.opening(DISTRIBUTED, directory, workload.someName()),
                 bench.python().contender(DCP_TO_TORCH, "dcp_to_torch", directory, converted, workload.someName())));
-        String all = workload.what() + ", all in memory: ";
+        String all = workload.what() + ", saved by " + processes + ", all in memory: ";
         Timings loads = bench.time(List.of(
                 Contender.loading(DISTRIBUTED, directory, () -> OpenOptions.defaults().inMemory()),
                 bench.python().contender(DCP_LOAD, "dcp_load_all", directory)));
-        bench.settleAll(converted);
-        one.contenders().forEach(contender -> bench.add(one.millis(what, contender)));
-        bench.add(one.compared(what, DISTRIBUTED, DCP_TO_TORCH).atLeast(20));
+        bench.settleAll(converted, directory);
+        one.contenders().forEach(contender -> bench.add(one.millis(made, contender)));
+        bench.add(one.compared(made, DISTRIBUTED, DCP_TO_TORCH).atLeast(20));
         loads.contenders().forEach(contender -> bench.add(loads.millis(all, contender)));
         bench.add(loads.compared(all, DISTRIBUTED, DCP_LOAD).atLeast(1.5));
+    }
+
+    /// A state in memory is saved to such a directory, by one process.
+    private void saveDistributed() throws IOException {
+        bench.prepare(workload);
+        Map<String, Tensor> state = Bench.copyToMemory(bench.safetensors());
+        SaveOptions options = SaveOptions.defaults().format("torch-dcp");
+        Path directory = bench.file("saved");
+        String saving = workload.what() + ", saving: ";
+        Timings timings = bench.time(List.of(
+                bench.writing(DISTRIBUTED, directory, workload.nbytes(),
+                        path -> Checkpoint.save(Files.createDirectory(path), state, options)),
+                bench.python().contender(DCP_SAVE, "dcp_save", directory, true),
+                bench.python().contender(DCP_SAVE + ", files not forced", "dcp_save", directory, false)));
+        Bench.release(state);
+        bench.python().ask("forget");
+        bench.settleAll(directory);
+        timings.contenders().forEach(contender -> bench.add(timings.millis(saving, contender)));
+        bench.add(timings.compared(saving, DISTRIBUTED, DCP_SAVE));
+    }
+
+    /// Models of ONNX that have the tensors in them, or in a file besides.
+    private void importOnnx() throws IOException {
+        Path model = bench.file("model.onnx");
+        Path data = bench.file("model.onnx.data");
+        for (boolean isExternal : List.of(false, true)) {
+            bench.prepare(workload);
+            bench.python().ask("write_onnx", model, isExternal);
+            String made = workload.what() + (isExternal ? ", in a file besides: " : ", in the model: ");
+            Timings timings = bench.time(List.of(Contender.opening(ONNX, model, workload.someName()),
+                    bench.python().contender(ONNX_LOAD, "onnx_element", model, workload.someName())));
+            bench.settleAll(model, data);
+            timings.contenders().forEach(contender -> bench.add(timings.millis(made, contender)));
+            bench.add(timings.compared(made, ONNX, ONNX_LOAD));
+        }
     }
 }

@@ -20,14 +20,15 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Four workers serve an ONNX model: JVMs with the weights of a published checkpoint, and JVMs and Pythons that open
-/// the files of the model. How much memory that takes, and how long it takes until a worker has answered for the first
+/// the files of the model, or of the weights by safetensors and PyTorch. How much memory that takes, and how long it takes until a worker has answered for the first
 /// time, and with the next version.
 ///
 /// Workers start one after the other. Memory is counted as the proportional set size, as copies of the weights beyond
-/// what the workers have when ONNX Runtime is loaded. The files are in the page cache, of which mapped pages count.
+/// what the workers have when ONNX Runtime or PyTorch is loaded. The files are in the page cache, of which mapped pages count.
 final class ServeBenchmark {
     private static final int WORKERS = 4;
     private static final double COPIES = 1.1;
@@ -57,8 +58,9 @@ final class ServeBenchmark {
         new ServeBenchmark(bench).measure();
     }
 
-    private Peer python() throws IOException {
-        return new Peer(List.of(bench.python().program(), script.toString()), Map.of());
+    private Peer python(String... arguments) throws IOException {
+        return new Peer(Stream.concat(Stream.of(bench.python().program(), script.toString()), Stream.of(arguments))
+                .toList(), Map.of());
     }
 
     private void measure() throws IOException {
@@ -80,8 +82,9 @@ final class ServeBenchmark {
         bench.add(Figure.of("a worker is ready: published checkpoint / file with the weights",
                 ours.median() / theirs.median(), "x").atMost(START));
         measure("JVMs, external data, not prepacked", () -> Peer.jvm(Worker.class), () -> {}, "session", model, false);
-        measure("Pythons, file with the weights", this::python, () -> {}, "session", whole, true);
-        measure("Pythons, external data, not prepacked", this::python, () -> {}, "session", model, false);
+        measure("Pythons, file with the weights", () -> python(), () -> {}, "session", whole, true);
+        measure("Pythons, external data, not prepacked", () -> python(), () -> {}, "session", model, false);
+        measure("Pythons with PyTorch, safe_open", () -> python("torch"), () -> {}, "mapped", weights, layers);
         for (double answer : answers) {
             if (Math.abs(answer - answers.getFirst()) > TOLERANCE) {
                 throw new IOException("workers answer different things: " + answers);

@@ -17,6 +17,7 @@ import math
 import os
 import pathlib
 import platform
+import shutil
 import sys
 import time
 import warnings
@@ -70,11 +71,64 @@ def distributed_checkpoint():
     return torch.distributed.checkpoint
 
 
-def write_distributed(folder):
-    """Saves what is held as one process of torch.distributed.checkpoint does, and keeps shapes only."""
-    distributed_checkpoint().save(held, checkpoint_id=folder, no_dist=True)
+def write_distributed(folder, processes):
+    """Saves what is held as so many processes of torch.distributed.checkpoint do, which have some rows of each tensor,
+    and keeps shapes only."""
+    dcp = distributed_checkpoint()
+    if int(processes) == 1:
+        dcp.save(held, checkpoint_id=folder, no_dist=True)
+    else:
+        torch.multiprocessing.start_processes(save_rows, (f"{folder}.rendezvous", folder, int(processes)),
+                                              int(processes), start_method="fork")
+    shapes.clear()
     shapes.update((name, (tensor.shape, tensor.dtype)) for name, tensor in held.items())
     held.clear()
+    settle()
+
+
+def save_rows(rank, rendezvous, folder, processes):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Shard, distribute_tensor
+    # Threads of the process that was copied are not there.
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=processes)
+    mesh = init_device_mesh("cpu", (processes,))
+    rows = {name: distribute_tensor(tensor, mesh, [Shard(0)], src_data_rank=None) for name, tensor in held.items()}
+    distributed_checkpoint().save(rows, checkpoint_id=folder)
+    torch.distributed.destroy_process_group()
+
+
+def dcp_save(folder, forced):
+    """Forces its files, unless it is told not to."""
+    dcp = distributed_checkpoint()
+    from torch.distributed.checkpoint import FileSystemWriter
+    return save(lambda path: dcp.save(held, storage_writer=FileSystemWriter(path, sync_files=forced == "true"),
+                                      no_dist=True), folder)
+
+
+def onnx_element(path, name):
+    """The whole model is parsed, and external data read."""
+    import onnx
+    import onnx.numpy_helper
+
+    def action():
+        model = onnx.load(path)
+        return next(onnx.numpy_helper.to_array(tensor)[1, 3].item() for tensor in model.graph.initializer
+                    if tensor.name == name)
+
+    return timed(action)
+
+
+def write_onnx(path, external):
+    """Writes what is held as the initializers of a model, with their bytes in it or in a file besides, and forgets
+    it."""
+    import onnx
+    import onnx.numpy_helper
+    initializers = [onnx.numpy_helper.from_array(tensor.numpy(), name) for name, tensor in held.items()]
+    held.clear()
+    graph = onnx.helper.make_graph([], "weights", [], [], initializers)
+    onnx.save(onnx.helper.make_model(graph), path, save_as_external_data=external == "true",
+              location=os.path.basename(path) + ".data")
     settle()
 
 
@@ -143,9 +197,12 @@ def forget():
 
 
 def settle(*leftovers):
-    """Removes files, then waits until the disk has nothing left to write, so that nobody pays for another's bytes."""
+    """Removes files and folders, then waits until the disk has nothing left to write, so that nobody pays for another's
+    bytes."""
     for path in leftovers:
-        if os.path.exists(path):
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        elif os.path.exists(path):
             os.remove(path)
     os.sync()
 

@@ -1,9 +1,16 @@
-"""A worker of the benchmark `serve`: onnxruntime in Python. It is asked line by line, as peers.py."""
+"""A worker of the benchmark `serve`: onnxruntime in Python, or PyTorch if that is the argument. It is asked line by
+line, as peers.py.
+"""
 
 import sys
 
 import numpy
-import onnxruntime
+
+if sys.argv[1:] == ["torch"]:
+    import safetensors
+    import torch
+else:
+    import onnxruntime
 
 session = None
 
@@ -49,7 +56,7 @@ def make(folder, layers, size):
 
 
 def versions():
-    return (onnxruntime.__version__,)
+    return (torch.__version__ if "torch" in globals() else onnxruntime.__version__,)
 
 
 def session_of(path, prepacks):
@@ -65,7 +72,19 @@ def session_of(path, prepacks):
     return (session.run(None, {"x0": numpy.ones((1, size), "float32")})[0][0][0],)
 
 
-REQUESTS = {"make": make, "versions": versions, "session": session_of}
+def mapped(path, layers):
+    """Opens a file of weights, which safetensors maps, in place of the former one, and multiplies by them."""
+    global session
+    torch.set_num_threads(1)
+    with safetensors.safe_open(path, framework="pt") as file:
+        session = [file.get_tensor(f"layer.{i}") for i in range(int(layers))]
+    x = torch.ones(1, session[0].shape[0])
+    for weight in session:
+        x = x @ weight
+    return (x[0, 0].item(),)
+
+
+REQUESTS = {"make": make, "versions": versions, "session": session_of, "mapped": mapped}
 
 for line in sys.stdin:
     request, *arguments = line.rstrip("\n").split("\t")
