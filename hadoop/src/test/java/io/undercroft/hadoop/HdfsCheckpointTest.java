@@ -9,6 +9,7 @@ import io.undercroft.mmap.MappingException;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.PendingSave;
 import io.undercroft.serializer.SaveOptions;
@@ -111,6 +112,25 @@ class HdfsCheckpointTest {
             assertThat(opened.tensor("weight").contentEquals(weight)).isTrue();
             assertThat(opened.tensor("tied").storage()).isSameAs(opened.tensor("weight").storage());
             assertThat(opened.verify().isIntact()).isTrue();
+        }
+    }
+
+    @Test
+    void aCompressedStateIsWrittenAndItsChunksAreDecoded() throws IOException {
+        Tensor tuned = weight.copy();
+        tuned.narrow(0, 1000, 500_000).fill(3);
+        SaveOptions alone = SaveOptions.defaults().compress(SaveOptions.Compression.ALONE);
+        Checkpoint.save(uri("base.croft"), Map.of("weight", weight), alone);
+        Checkpoint.save(uri("tuned.croft"), Map.of("weight", tuned), alone);
+
+        assertThat(fs.getFileStatus(path("base.croft")).getLen()).isLessThan(weight.nbytes() / 2);
+        for (OpenOptions options : List.of(OpenOptions.defaults(), OpenOptions.defaults().inMemory())) {
+            try (Checkpoint opened = Checkpoint.open(uri("tuned.croft"), options)) {
+                assertThat(opened.extents(opened.tensor("weight").storage())).anyMatch(Extent::isCompressed);
+                assertThat(opened.rows("weight", 900, 1100).contentEquals(tuned.narrow(0, 900, 200))).isTrue();
+                assertThat(opened.tensor("weight").contentEquals(tuned)).isTrue();
+                assertThat(opened.verify().isIntact()).isTrue();
+            }
         }
     }
 

@@ -313,6 +313,25 @@ class DeviceLoadingTest {
         assertThat(device.live).hasValue(0);
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void compressedChunksAreDecodedOnTheWay(boolean isInMemory) throws IOException {
+        Path base = folder.resolve("base.croft");
+        SaveOptions options = SaveOptions.defaults().chunkSize(CHUNK);
+        Checkpoint.save(base, state(), options.compress(SaveOptions.Compression.ALONE));
+        Map<String, Object> tuned = state();
+        ((Tensor) tuned.get("wte")).narrow(0, 100, 300).fill(9);
+        Path file = folder.resolve("tuned.croft");
+        Checkpoint.save(file, tuned, options.base(base).compress(SaveOptions.Compression.AGAINST_BASE));
+        try (Checkpoint c = Checkpoint.open(file, isInMemory ? there().inMemory() : there());
+                Checkpoint here = Checkpoint.open(file)) {
+            assertThat(here.extents(here.tensor("wte").storage())).anyMatch(Extent::isCompressed);
+            assertThat(c.rows("wte", 99, 101).cpu().contentEquals(here.tensor("wte").narrow(0, 99, 2))).isTrue();
+            assertSame(c, here);
+            assertThat(c.verify().isIntact()).isTrue();
+        }
+    }
+
     @Test
     void storagesGoWhereTheMapSaysAndSeveralDevicesLoadTogether() throws IOException {
         PretendDevice.Memory first = PretendDevice.fresh();

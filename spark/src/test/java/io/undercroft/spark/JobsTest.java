@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
@@ -280,6 +281,31 @@ class JobsTest {
 
         assertThat(dedup.code()).isZero();
         assertThat(dedup.out()).contains(" " + written + " of them different");
+    }
+
+    @Test
+    void compressedFilesAreComparedVerifiedAndCompacted() throws Exception {
+        Files.createDirectories(in());
+        Files.createDirectories(out());
+        SaveOptions options = SaveOptions.defaults().compress(SaveOptions.Compression.AGAINST_BASE);
+        Path file = in().resolve("a.croft");
+        try (CroftFile growing = CroftFile.open(file)) {
+            for (int step = 0; step < 3; step++) {
+                Tensor weight = TestFiles.random(1, 3 << 18);
+                weight.narrow(0, 0, 1000 * step).fill(step);
+                growing.commit(Map.of("w", weight), options);
+            }
+        }
+        try (Checkpoint newest = Checkpoint.open(file)) {
+            assertThat(newest.extents(newest.tensor("w").storage())).anyMatch(Extent::isCompressed);
+            Checkpoint.save(out().resolve("a.croft"), newest.tree());
+        }
+
+        assertThat(run("verify", in()).out()).startsWith("1 file, 1 ok");
+        assertThat(run("diff", in(), out()).code()).isZero();
+        assertThat(run("compact", in(), "--keep", 1).out()).startsWith("1 file, 1 ok, ");
+        assertThat(run("verify", in()).out()).startsWith("1 file, 1 ok");
+        assertThat(run("diff", in(), out()).code()).isZero();
     }
 
     @Test

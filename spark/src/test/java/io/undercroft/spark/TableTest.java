@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
@@ -76,6 +77,8 @@ class TableTest {
         TestFiles.tree(directory);
         Checkpoint.save(directory.resolve("same.croft"), Map.of("w", TestFiles.random(9, 3 << 18)));
         Checkpoint.save(directory.resolve("same.safetensors"), Map.of("w", TestFiles.random(9, 3 << 18)));
+        Checkpoint.save(directory.resolve("compressed.croft"), Map.of("w", TestFiles.random(9, 3 << 18)),
+                SaveOptions.defaults().compress(SaveOptions.Compression.ALONE));
         Tensor sparse = Tensor.zeros(DType.FLOAT32, 3 << 18);
         sparse.narrow(0, 5, 1).fill(1.5);
         Checkpoint.save(directory.resolve("sparse.croft"), Map.of("w", sparse));

@@ -20,13 +20,32 @@ final class Planes {
     private static final long EVEN_SHORTS = 0x0000_FFFF_0000_FFFFL;
     private static final long EVEN_BYTES = 0x00FF_00FF_00FF_00FFL;
 
-    /// The elements of a block, or their differences, and the elements of the reference.
+    /// The elements of a block, or their differences, and the elements of the reference. An array has one segment, as
+    /// one for each use would be garbage of a tenth of the bytes.
     private final long[] block = new long[WORDS];
     private final long[] references = new long[WORDS];
-    /// Elements, and the lower and the higher half of each; then those of such halves, and again.
-    private final long[][] elements = {new long[WORDS], new long[WORDS / 2], new long[WORDS / 4]};
-    private final int[][] low = {new int[WORDS], new int[WORDS / 2], new int[WORDS / 4]};
-    private final int[][] high = {new int[WORDS], new int[WORDS / 2], new int[WORDS / 4]};
+    private final MemorySegment blockBytes = MemorySegment.ofArray(block);
+    private final MemorySegment referenceBytes = MemorySegment.ofArray(references);
+    private final Halves[] halves = {new Halves(WORDS), new Halves(WORDS / 2), new Halves(WORDS / 4)};
+
+    /// Elements, and the lower and the higher half of each. The next ones divide such halves.
+    private static final class Halves {
+        private final long[] elements;
+        private final int[] low;
+        private final int[] high;
+        private final MemorySegment elementBytes;
+        private final MemorySegment lowBytes;
+        private final MemorySegment highBytes;
+
+        Halves(int words) {
+            elements = new long[words];
+            low = new int[words];
+            high = new int[words];
+            elementBytes = MemorySegment.ofArray(elements);
+            lowBytes = MemorySegment.ofArray(low);
+            highBytes = MemorySegment.ofArray(high);
+        }
+    }
 
     /// Puts the bytes of elements into planes.
     ///
@@ -35,16 +54,16 @@ final class Planes {
     /// @param reference as many bytes, from whose elements the differences are taken, or null
     /// @param planes the destination, of the same size
     void split(MemorySegment bytes, int width, @Nullable MemorySegment reference, MemorySegment planes) {
+        long plane = planes.byteSize() / width;
         for (long at = 0; at < bytes.byteSize(); at += BLOCK) {
             int length = (int) Math.min(BLOCK, bytes.byteSize() - at);
             if (reference == null) {
-                divide(0, bytes, at, length, width, planes, at / width);
+                divide(0, bytes, at, length, width, planes, at / width, plane);
             } else {
-                MemorySegment differences = MemorySegment.ofArray(block);
-                MemorySegment.copy(bytes, at, differences, 0, length);
-                MemorySegment.copy(reference, at, MemorySegment.ofArray(references), 0, length);
+                MemorySegment.copy(bytes, at, blockBytes, 0, length);
+                MemorySegment.copy(reference, at, referenceBytes, 0, length);
                 subtract(block, references, width);
-                divide(0, differences, 0, length, width, planes, at / width);
+                divide(0, blockBytes, 0, length, width, planes, at / width, plane);
             }
         }
     }
@@ -56,16 +75,16 @@ final class Planes {
     /// @param areDifferences whether they are those of the differences from the elements in the destination
     /// @param into the destination, of the same size
     void join(MemorySegment planes, int width, boolean areDifferences, MemorySegment into) {
+        long plane = planes.byteSize() / width;
         for (long at = 0; at < into.byteSize(); at += BLOCK) {
             int length = (int) Math.min(BLOCK, into.byteSize() - at);
             if (!areDifferences) {
-                unite(0, planes, at / width, width, into, at, length);
+                unite(0, planes, at / width, plane, width, into, at, length);
             } else {
-                MemorySegment differences = MemorySegment.ofArray(block);
-                unite(0, planes, at / width, width, differences, 0, length);
-                MemorySegment.copy(into, at, MemorySegment.ofArray(references), 0, length);
+                unite(0, planes, at / width, plane, width, blockBytes, 0, length);
+                MemorySegment.copy(into, at, referenceBytes, 0, length);
                 add(block, references, width);
-                MemorySegment.copy(differences, 0, into, at, length);
+                MemorySegment.copy(blockBytes, 0, into, at, length);
             }
         }
     }
@@ -77,33 +96,34 @@ final class Planes {
     /// @param start the place of the first of their bytes
     /// @param length the number of their bytes
     /// @param width the size of an element in bytes
-    /// @param planes the planes of all elements
-    /// @param at the place of these in each plane
+    /// @param planes the planes
+    /// @param at the place of the lowest byte of the first element
+    /// @param plane the distance to its next byte
     private void divide(int depth, MemorySegment from, long start, int length, int width, MemorySegment planes,
-            long at) {
+            long at, long plane) {
         if (width == 1) {
             MemorySegment.copy(from, start, planes, at, length);
             return;
         }
-        MemorySegment.copy(from, start, MemorySegment.ofArray(elements[depth]), 0, length);
-        divide(elements[depth], words(length), width * Byte.SIZE / 2, low[depth], high[depth]);
-        long half = planes.byteSize() / 2;
-        divide(depth + 1, MemorySegment.ofArray(low[depth]), 0, length / 2, width / 2, planes.asSlice(0, half), at);
-        divide(depth + 1, MemorySegment.ofArray(high[depth]), 0, length / 2, width / 2, planes.asSlice(half), at);
+        Halves half = halves[depth];
+        MemorySegment.copy(from, start, half.elementBytes, 0, length);
+        divide(half.elements, words(length), width * Byte.SIZE / 2, half.low, half.high);
+        divide(depth + 1, half.lowBytes, 0, length / 2, width / 2, planes, at, plane);
+        divide(depth + 1, half.highBytes, 0, length / 2, width / 2, planes, at + width / 2 * plane, plane);
     }
 
-    /// Does the opposite of [#divide(int, MemorySegment, long, int, int, MemorySegment, long)].
-    private void unite(int depth, MemorySegment planes, long at, int width, MemorySegment into, long start,
+    /// Unites bytes to elements, with parameters as those of [#divide].
+    private void unite(int depth, MemorySegment planes, long at, long plane, int width, MemorySegment into, long start,
             int length) {
         if (width == 1) {
             MemorySegment.copy(planes, at, into, start, length);
             return;
         }
-        long half = planes.byteSize() / 2;
-        unite(depth + 1, planes.asSlice(0, half), at, width / 2, MemorySegment.ofArray(low[depth]), 0, length / 2);
-        unite(depth + 1, planes.asSlice(half), at, width / 2, MemorySegment.ofArray(high[depth]), 0, length / 2);
-        unite(low[depth], high[depth], words(length), width * Byte.SIZE / 2, elements[depth]);
-        MemorySegment.copy(MemorySegment.ofArray(elements[depth]), 0, into, start, length);
+        Halves half = halves[depth];
+        unite(depth + 1, planes, at, plane, width / 2, half.lowBytes, 0, length / 2);
+        unite(depth + 1, planes, at + width / 2 * plane, plane, width / 2, half.highBytes, 0, length / 2);
+        unite(half.low, half.high, words(length), width * Byte.SIZE / 2, half.elements);
+        MemorySegment.copy(half.elementBytes, 0, into, start, length);
     }
 
     private static int words(int length) {

@@ -59,6 +59,8 @@ public final class StorageCheck {
     public final class Pass {
         private final Files files;
         private final byte[] buffer = new byte[BUFFER];
+        /// Memory for the largest coded chunk so far.
+        private MemorySegment decoded = MemorySegment.NULL;
         private final RunTable read = new RunTable();
         private long left = snapshot.commit().committedLength();
 
@@ -113,7 +115,10 @@ public final class StorageCheck {
             if (coding.hasReference() && reference.isEmpty()) {
                 return crc32c(chunk, source, buffer) == coding.checksum() ? chunk.checksum() : ~chunk.checksum();
             }
-            MemorySegment bytes = MemorySegment.ofArray(new byte[Math.toIntExact(chunk.length())]);
+            if (decoded.byteSize() < chunk.length()) {
+                decoded = MemorySegment.ofArray(new byte[Math.toIntExact(chunk.length())]);
+            }
+            MemorySegment bytes = decoded.asSlice(0, chunk.length());
             try {
                 coder.decode(coding, into -> source.read(chunk.fileOffset(), into),
                         into -> reference.orElseThrow().read(coding.referenceOffset(), into), bytes,

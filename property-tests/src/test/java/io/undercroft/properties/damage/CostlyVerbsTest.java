@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.ElementLimit;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.QuantizedTensor;
@@ -109,6 +110,15 @@ class CostlyVerbsTest {
         return state;
     }
 
+    /// Storages that compress to a thousandth.
+    private static Object compressible() {
+        Map<String, Object> state = new LinkedHashMap<>();
+        for (int i = 0; i < 200; i++) {
+            state.put(i == 0 ? "w" : "w" + i, Tensor.full(DType.INT64, i + 1, 1 << 18));
+        }
+        return state;
+    }
+
     /// Lists that hold the next one twice, with one long text at the end.
     private static Object references() {
         Object value = "x".repeat(50_000);
@@ -137,7 +147,8 @@ class CostlyVerbsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"expanded", "overlapping", "zeros", "equal", "layouts", "empty", "references"})
+    @ValueSource(strings = {"expanded", "overlapping", "zeros", "equal", "layouts", "empty", "references",
+            "compressible"})
     void eachCommandCostsInProportionToTheFile(String name) throws IOException {
         Costly costly = switch (name) {
             case "expanded" -> CostlyVerbsTest::expanded;
@@ -146,13 +157,16 @@ class CostlyVerbsTest {
             case "equal" -> CostlyVerbsTest::equal;
             case "layouts" -> CostlyVerbsTest::layouts;
             case "empty" -> CostlyVerbsTest::empty;
+            case "compressible" -> CostlyVerbsTest::compressible;
             default -> CostlyVerbsTest::references;
         };
         List<String> formats = List.of("croft", "pt", "t7", "npz", "safetensors", "gguf");
-        for (String suffix : name.equals("equal") ? List.of("croft") : formats) {
+        boolean isCompressed = name.equals("compressible");
+        for (String suffix : name.equals("equal") || isCompressed ? List.of("croft") : formats) {
             Path file = folder.resolve(name + "." + suffix);
             try {
-                Checkpoint.save(file, costly.state());
+                Checkpoint.save(file, costly.state(), SaveOptions.defaults()
+                        .compress(isCompressed ? SaveOptions.Compression.ALONE : SaveOptions.Compression.NONE));
             } catch (IllegalArgumentException e) {
                 // Not every format has such tensors, and most store each element.
                 continue;

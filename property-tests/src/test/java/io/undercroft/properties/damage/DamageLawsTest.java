@@ -5,13 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.properties.Scratch;
 import io.undercroft.properties.states.StateMaker;
 import io.undercroft.serializer.Checkpoint;
+import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.Map;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Assume;
@@ -22,6 +28,8 @@ import net.jqwik.api.RandomDistribution;
 
 /// Damaged files are read or refused by [io.undercroft.format.FormatException], and in no other way.
 class DamageLawsTest {
+    private static final byte[] COMPRESSED = compressed();
+
     @Provide
     Arbitrary<byte[]> choices() {
         return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(200);
@@ -44,6 +52,31 @@ class DamageLawsTest {
             byte[] damaged = Vandal.damage(sound, strikes);
             // Bytes after the committed ones belong to nobody: a writer that died left them.
             Assume.that(!Arrays.equals(sound, 0, sound.length, damaged, 0, Math.min(sound.length, damaged.length)));
+            assertThat(Reading.of(scratch.write("a.croft", damaged))).isEqualTo(Reading.REPORTED);
+        }
+    }
+
+    /// Two snapshots, of which the first has compressed chunks and the second such that need those of the first.
+    private static byte[] compressed() {
+        try (Scratch scratch = Scratch.make();
+                CroftFile file = CroftFile.open(scratch.file("a.croft"), SaveOptions.defaults()
+                        .compress(SaveOptions.Compression.AGAINST_BASE).chunkSize(1 << 12), OpenOptions.defaults())) {
+            Tensor weight = Tensor.arange(DType.INT32, 1 << 12);
+            file.commit(Map.of("w", weight));
+            weight.narrow(0, 700, 2000).fill(5);
+            file.commit(Map.of("w", weight));
+            return Files.readAllBytes(file.path());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Property(tries = 2000)
+    void damageToCompressedChunksIsReported(@ForAll("choices") byte[] strikes) throws IOException {
+        byte[] damaged = Vandal.damage(COMPRESSED, strikes);
+        Assume.that(!Arrays.equals(COMPRESSED, 0, COMPRESSED.length, damaged, 0,
+                Math.min(COMPRESSED.length, damaged.length)));
+        try (Scratch scratch = Scratch.make()) {
             assertThat(Reading.of(scratch.write("a.croft", damaged))).isEqualTo(Reading.REPORTED);
         }
     }

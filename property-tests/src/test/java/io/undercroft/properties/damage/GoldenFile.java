@@ -21,10 +21,10 @@ import java.util.List;
 /// @param free the ranges about whose bytes nothing is said
 record GoldenFile(String name, MemorySegment bytes, List<FreeRange> free) {
     /// {@return files that do not need others: one of everything, several snapshots, a free range, shared chunks, a
-    /// sealed one}
+    /// sealed one, compressed chunks}
     static List<GoldenFile> all() throws IOException {
         List<GoldenFile> files = new ArrayList<>();
-        for (String name : List.of("everything", "snapshots", "torn", "dedup", "sealed")) {
+        for (String name : List.of("everything", "snapshots", "torn", "dedup", "sealed", "coded")) {
             files.add(read(name + ".croft"));
         }
         return files;

@@ -560,27 +560,20 @@ public final class ExtentWriter {
             return new Outcome.Copied(at, sums, chunk.width() == 0 ? null : code(chunk, at));
         }
 
-        /// Codes a chunk from the block into the memory for coded bytes.
+        /// Codes a chunk from the block into the memory for coded bytes, which has the reference before.
         private @Nullable Coding code(Chunk chunk, long at) throws IOException {
+            MemorySegment there = codes.asSlice(at, chunk.length());
             Place reference = chunk.reference();
-            Allocation other = reference == null ? null : AnonymousMemory.allocator().allocate(chunk.length());
-            try {
-                if (other != null && reference != null) {
-                    known.read(reference.base(), reference.offset(), other.segment());
-                }
-                Coded coded = Coded.shortest(coder, second, block.asSlice(at, chunk.length()),
-                        chunk.width(), other == null ? null : other.segment());
-                if (coded == null) {
-                    return null;
-                }
-                codes.asSlice(at, coded.bytes().byteSize()).copyFrom(coded.bytes());
-                return coded.coding(reference == null ? 0 : reference.base(),
-                        reference == null ? 0 : reference.offset());
-            } finally {
-                if (other != null) {
-                    other.free();
-                }
+            if (reference != null) {
+                known.read(reference.base(), reference.offset(), there);
             }
+            Coded coded = Coded.shortest(coder, second, block.asSlice(at, chunk.length()), chunk.width(),
+                    reference == null ? null : there);
+            if (coded == null) {
+                return null;
+            }
+            there.copyFrom(coded.bytes());
+            return coded.coding(reference == null ? 0 : reference.base(), reference == null ? 0 : reference.offset());
         }
 
         /// Returns memory for bytes of the disk, aligned to pages. It stays in the cache of the processor.
