@@ -24,11 +24,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// Four workers serve an ONNX model: JVMs with the weights of a published checkpoint, and JVMs and Pythons that open
-/// the files of the model, or of the weights by safetensors and PyTorch. How much memory that takes, and how long it takes until a worker has answered for the first
-/// time, and with the next version.
+/// the files of the model, or of the weights by safetensors and PyTorch. How much memory that takes, and how long it
+/// takes until a worker has answered for the first time, and with the next version.
 ///
 /// Workers start one after the other. Memory is counted as the proportional set size, as copies of the weights beyond
-/// what the workers have when ONNX Runtime or PyTorch is loaded. The files are in the page cache, of which mapped pages count.
+/// what the workers have when ONNX Runtime or PyTorch is loaded. The files are in the page cache, of which mapped pages
+/// count.
 final class ServeBenchmark {
     private static final int WORKERS = 4;
     private static final double COPIES = 1.1;

@@ -94,8 +94,6 @@ public final class Croft {
     ///
     /// @param args the command line
     public static void main(String[] args) {
-        // Numbers are for programs, too.
-        Locale.setDefault(Locale.ROOT);
         // Otherwise picocli searches all jars for a class of Groovy.
         System.setProperty("picocli.disable.closures", "true");
         PrintWriter err = new PrintWriter(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8);
@@ -113,6 +111,8 @@ public final class Croft {
     /// @param args the command line
     /// @return the exit code
     static int execute(TextOutput out, PrintWriter err, String... args) {
+        // Numbers are for programs, too.
+        Locale.setDefault(Locale.ROOT);
         return new Croft(out, err).execute(args);
     }
 

@@ -1,6 +1,7 @@
 package io.undercroft.serializer;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -59,7 +60,8 @@ public record UnreadPart(Kind kind, String what, long offset, long nbytes, @Null
     /// @param count the number of these files
     /// @param which a description of the file, for instance `this is file 1 of 3`
     public static UnreadPart ofFiles(long count, String which) {
-        return ofFiles("%,d other %s of the same model: %s".formatted(count, count == 1 ? "file" : "files", which));
+        return ofFiles(String.format(Locale.ROOT, "%,d other %s of the same model: %s", count,
+                count == 1 ? "file" : "files", which));
     }
 
     /// {@return the other files of a model that a file is a part of, of which it does not say how many there are}
@@ -83,6 +85,6 @@ public record UnreadPart(Kind kind, String what, long offset, long nbytes, @Null
         return count < 2
                 ? parts
                 : Stream.concat(parts.stream(), Stream.of(ofFiles(count - 1,
-                        "this is file %d of %d by its name".formatted(Long.parseLong(name.group(1)), count)))).toList();
+                        "this is file %s of %s by its name".formatted(Long.parseLong(name.group(1)), count)))).toList();
     }
 }

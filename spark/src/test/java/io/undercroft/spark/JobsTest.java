@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
+import io.undercroft.serializer.Extent;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;

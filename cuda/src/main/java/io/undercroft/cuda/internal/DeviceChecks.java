@@ -207,10 +207,10 @@ public final class DeviceChecks {
             Storage fresh = random.storage(length);
             there.slice(start, length).copyFrom(fresh);
             expected.slice(start, length).copyFrom(fresh);
-            requireSame(expected, there, "bytes %d to %d from the host".formatted(start, start + length));
+            requireSame(expected, there, "bytes %s to %s from the host".formatted(start, start + length));
             Storage back = Storage.allocate(length + 2);
             back.slice(1, length).copyFrom(there.slice(start, length));
-            requireSame(fresh, back.slice(1, length), "bytes %d to %d to the host".formatted(start, start + length));
+            requireSame(fresh, back.slice(1, length), "bytes %s to %s to the host".formatted(start, start + length));
             require(back.get(0) == 0 && back.get(length + 1) == 0, "bytes next to a copied range were written");
             Storage other = Storage.allocate(size, Allocator.on(target));
             other.slice(size - length, length).copyFrom(there.slice(start, length));

@@ -215,7 +215,7 @@ public final class FileDump {
                 for (int number = 0; number < Math.min(limit, index.count(type)); number++) {
                     int record = number;
                     long offset = start + (long) number * index.recordSize(type);
-                    String title = "%s %d".formatted(type, number);
+                    String title = "%s %s".formatted(type, number);
                     String meaning = "";
                     FormatException fault = null;
                     try {
@@ -240,7 +240,7 @@ public final class FileDump {
             }
             case STOR -> {
                 StorageRecord storage = snapshot.storage(number);
-                yield "%d extent%s, %s".formatted(storage.extentCount(), storage.extentCount() == 1 ? "" : "s",
+                yield "%s extent%s, %s".formatted(storage.extentCount(), storage.extentCount() == 1 ? "" : "s",
                         storage.device());
             }
             case TENS -> {
@@ -270,9 +270,9 @@ public final class FileDump {
         if (coding == null) {
             return "";
         }
-        String planes = ", %d bytes in planes of elements of %d".formatted(extent.length(), coding.width());
+        String planes = ", %s bytes in planes of elements of %s".formatted(extent.length(), coding.width());
         return coding.hasReference()
-                ? "%s, combined with those from %d on in %s".formatted(planes, coding.referenceOffset(),
+                ? "%s, combined with those from %s on in %s".formatted(planes, coding.referenceOffset(),
                         coding.referenceBase() == ExtentRecord.THIS_FILE
                                 ? "this file"
                                 : FormatException.quote(snapshot.base(coding.referenceBase() - 1).path()))
@@ -290,7 +290,7 @@ public final class FileDump {
         }
         TreeLines lines = new TreeLines(section, start);
         put(name(type), type + (lines.end < length
-                ? ", the first %d of its %d bytes".formatted(lines.end, length)
+                ? ", the first %s of its %s bytes".formatted(lines.end, length)
                 : ""), start, length, lines, lines.fault);
     }
 
@@ -364,7 +364,7 @@ public final class FileDump {
         long shown = Math.min(length, limit * ROW);
         Iterable<Line> rows = () -> LongStream.iterate(start, at -> at < start + shown, at -> at + ROW)
                 .mapToObj(at -> row(at, start + shown)).iterator();
-        put(name(type), type + (shown < length ? ", the first %d of its %d bytes".formatted(shown, length) : ""), start,
+        put(name(type), type + (shown < length ? ", the first %s of its %s bytes".formatted(shown, length) : ""), start,
                 length, rows, null);
     }
 
@@ -382,7 +382,7 @@ public final class FileDump {
                 if (extent.base() == ExtentRecord.THIS_FILE && extent.kind() != ExtentKind.ZERO
                         && has(extent.fileOffset(), extent.storedLength()) && ++count <= limit) {
                     MemorySegment start = file.asSlice(extent.fileOffset(), Math.min(ROW, extent.storedLength()));
-                    put(EXTENTS, "extent %d, part %d of storage %d".formatted(record.firstExtent() + i, i, storage),
+                    put(EXTENTS, "extent %s, part %s of storage %s".formatted(record.firstExtent() + i, i, storage),
                             extent.fileOffset(), extent.storedLength(),
                             List.of(new Line(extent.fileOffset(), start, "bytes", "")), null,
                             count == limit ? snapshot.extentCount() - (long) record.firstExtent() - i - 1 : 0);
@@ -442,7 +442,7 @@ public final class FileDump {
             return Instant.ofEpochMilli(field.get(file, record)).toString();
         } else if (field.equals(HeaderFields.CHUNK_LOG2)) {
             long log2 = field.get(file, record);
-            return "%d%s".formatted(log2, log2 < Integer.SIZE ? ", chunks of " + (1L << log2) + " bytes" : "");
+            return "%s%s".formatted(log2, log2 < Integer.SIZE ? ", chunks of " + (1L << log2) + " bytes" : "");
         }
         return Long.toUnsignedString(field.get(file, record));
     }

@@ -57,7 +57,7 @@ record SplitModel(long number, long count, long tensors) {
                         .orElse("");
         return count < 2
                 ? Optional.empty()
-                : Optional.of(UnreadPart.ofFiles(count - 1, "this is file %d of %d, with %d of its %d tensors%s"
+                : Optional.of(UnreadPart.ofFiles(count - 1, "this is file %s of %s, with %s of its %s tensors%s"
                         .formatted(number + 1, count, here, tensors < 0 ? here : tensors, first)));
     }
 
@@ -91,8 +91,8 @@ record SplitModel(long number, long count, long tensors) {
     /// @param other what it says
     void check(int expected, SplitModel other) {
         if (!other.equals(new SplitModel(expected, count, tensors))) {
-            throw foreign(("its metadata say that it is file %d of %d of a model with %d tensors, and not file %d of %d"
-                    + " with %d")
+            throw foreign(("its metadata say that it is file %s of %s of a model with %s tensors, and not file %s of %s"
+                    + " with %s")
                     .formatted(other.number + 1, other.count, other.tensors, expected + 1, count, tensors));
         }
     }

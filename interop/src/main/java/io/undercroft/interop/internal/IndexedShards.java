@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.SequencedMap;
@@ -175,8 +176,9 @@ public final class IndexedShards {
                     .filter(name -> name.startsWith(stem) || COUNTED.matcher(name).find()).sorted().toList();
             return others.isEmpty()
                     ? List.of()
-                    : List.of(new UnreadPart(Kind.RECORD, "%,d %s next to the index that it does not name: %s%s"
-                            .formatted(others.size(), others.size() == 1 ? "file" : "files",
+                    : List.of(new UnreadPart(Kind.RECORD,
+                            String.format(Locale.ROOT, "%,d %s next to the index that it does not name: %s%s",
+                                    others.size(), others.size() == 1 ? "file" : "files",
                                     others.stream().limit(MOST_NAMED).map(FormatException::quote)
                                             .collect(Collectors.joining(", ")),
                                     others.size() > MOST_NAMED ? ", …" : ""),

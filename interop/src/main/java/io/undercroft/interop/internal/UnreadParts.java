@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -46,9 +47,10 @@ public final class UnreadParts {
             return Optional.empty();
         }
         String shown = names.stream().map(FormatException::quote).collect(Collectors.joining(", "));
-        String more = count == names.size() ? "" : " and %,d more".formatted(count - names.size());
-        return Optional.of(new UnreadPart(Kind.RECORD, "%,d %s%s that the state does not refer to: %s%s"
-                .formatted(count, noun, count == 1 ? "" : "s", shown, more), offset, nbytes));
+        String more = count == names.size() ? "" : String.format(Locale.ROOT, " and %,d more", count - names.size());
+        return Optional.of(new UnreadPart(Kind.RECORD, String.format(Locale.ROOT,
+                "%,d %s%s that the state does not refer to: %s%s", count, noun, count == 1 ? "" : "s", shown, more),
+                offset, nbytes));
     }
 
     /// {@return the rest of a file as a part, from its first byte on that is no zero, or nothing if it has only zeros}

@@ -29,6 +29,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
@@ -122,7 +123,8 @@ final class ExportArchive {
                 .collect(Collectors.joining(", "));
         unread.addFirst(new UnreadPart(Kind.RECORD, (programs.size() == 1
                 ? "a program of torch.export, which is not run: "
-                : "%,d programs of torch.export, which are not run: ".formatted(programs.size())) + shown,
+                : String.format(Locale.ROOT, "%,d programs of torch.export, which are not run: ", programs.size()))
+                + shown,
                 programs.getFirst().header(), programs.stream().mapToLong(ZipRecord::size).sum()));
         objects.part().ifPresent(unread::add);
         unread.addAll(zip.besides(record -> known.contains(record.name()) || isRecord(record.name())

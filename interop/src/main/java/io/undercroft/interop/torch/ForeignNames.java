@@ -13,6 +13,7 @@ import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -221,8 +222,8 @@ final class ForeignNames {
         }
         List<UnreadPart> parts = new ArrayList<>(unread);
         parts.add(new UnreadPart(UnreadPart.Kind.RECORD,
-                "the parts of %,d distributed tensor%s that other processes have:"
-                        .formatted(localParts, localParts == 1 ? "" : "s") + " the file has the local part of each",
+                String.format(Locale.ROOT, "the parts of %,d distributed tensor%s that other processes have:",
+                        localParts, localParts == 1 ? "" : "s") + " the file has the local part of each",
                 0, 0));
         return parts;
     }

@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Stream;
 
 /// What `torch.save` wrote before PyTorch 1.6, and still writes with an option: a stream of pickles, and the storages
@@ -103,7 +104,8 @@ public final class TorchLegacyFormat implements CheckpointFormat {
             return rest;
         }
         UnreadPart others = new UnreadPart(Kind.STATE,
-                "%s of %,d (save %,d was opened)".formatted(count == 2 ? "1 save" : "%,d saves".formatted(count - 1),
+                String.format(Locale.ROOT, "%s of %,d (save %,d was opened)",
+                        count == 2 ? "1 save" : String.format(Locale.ROOT, "%,d saves", count - 1),
                         count, number),
                 number == 1 ? end : 0, all - (end - start), SAVE);
         return Stream.concat(Stream.of(others), rest.stream()).toList();

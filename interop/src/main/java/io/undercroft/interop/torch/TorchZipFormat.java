@@ -33,6 +33,7 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -294,9 +295,10 @@ public final class TorchZipFormat implements CheckpointFormat {
         List<String> files = code.stream().map(ZipRecord::name).filter(name -> name.endsWith(".py"))
                 .map(FormatException::quote).toList();
         String shown = String.join(", ", files.subList(0, Math.min(SHOWN, files.size())));
-        return new UnreadPart(Kind.RECORD, "a TorchScript program, which is not run, in %,d file%s of code: %s%s"
-                .formatted(files.size(), files.size() == 1 ? "" : "s", shown,
-                        files.size() > SHOWN ? " and %,d more".formatted(files.size() - SHOWN) : ""),
+        return new UnreadPart(Kind.RECORD,
+                String.format(Locale.ROOT, "a TorchScript program, which is not run, in %,d file%s of code: %s%s",
+                        files.size(), files.size() == 1 ? "" : "s", shown,
+                        files.size() > SHOWN ? String.format(Locale.ROOT, " and %,d more", files.size() - SHOWN) : ""),
                 code.stream().mapToLong(ZipRecord::header).min().orElse(0),
                 code.stream().mapToLong(ZipRecord::size).sum());
     }

@@ -11,6 +11,7 @@ import io.undercroft.serializer.UnreadPart.Kind;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -99,8 +100,9 @@ record FileSurvey(Numbering numbering, List<Long> ends, Optional<String> lastCla
             long from = number == 1 ? 0 : ends.get(number - 2);
             long nbytes = end() - (ends.get(number - 1) - from);
             parts.add(new UnreadPart(Kind.STATE,
-                    "%s of %,d (object %,d was opened)".formatted(
-                            ends.size() == 2 ? "1 object" : "%,d objects".formatted(ends.size() - 1), ends.size(),
+                    String.format(Locale.ROOT, "%s of %,d (object %,d was opened)",
+                            ends.size() == 2 ? "1 object" : String.format(Locale.ROOT, "%,d objects", ends.size() - 1),
+                            ends.size(),
                             number),
                     number == 1 ? ends.getFirst() : 0, nbytes, Torch7Format.OBJECT));
         }

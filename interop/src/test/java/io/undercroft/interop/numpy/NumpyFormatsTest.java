@@ -398,7 +398,7 @@ class NumpyFormatsTest {
     @Test
     void recordsOfThousandsOfFieldsAreReadAndWrittenAgain() throws IOException {
         int count = 4000;
-        String descr = IntStream.range(0, count).mapToObj(i -> "('field%d', '<f4')".formatted(i))
+        String descr = IntStream.range(0, count).mapToObj(i -> "('field%s', '<f4')".formatted(i))
                 .collect(Collectors.joining(", ", "[", "]"));
         byte[] file = array(2, header(descr), 2 * 4 * count);
         ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN).putFloat(file.length - 4, 5);

@@ -54,7 +54,7 @@ class ShardedDraftTest {
     }
 
     private static String file(int number, int count) {
-        return "model-0000%d-of-0000%d.safetensors".formatted(number, count);
+        return "model-0000%s-of-0000%s.safetensors".formatted(number, count);
     }
 
     @Test

@@ -94,7 +94,7 @@ class DistributedCheckpointTest {
                             .withMessageContaining("enable_consolidation=True");
                     for (int process = 1; process <= 2; process++) {
                         try (Checkpoint c = Checkpoint.open(parts.resolve(
-                                "shard-0000%d-model-00001-of-00001.safetensors".formatted(process)))) {
+                                "shard-0000%s-model-00001-of-00001.safetensors".formatted(process)))) {
                             assertThat(c.unread()).singleElement().satisfies(part -> assertThat(part.what())
                                     .contains("this one has parts of tensors"));
                         }
@@ -220,7 +220,7 @@ class DistributedCheckpointTest {
         builder.tensor("square", "float32", SIDE, SIDE);
         for (int row = 0; row < SIDE; row += SIDE / 2) {
             for (int column = 0; column < SIDE; column += SIDE / 2) {
-                builder.chunk("square", "__%d_0.distcp".formatted(row * 2 / SIDE), SQUARE
+                builder.chunk("square", "__%s_0.distcp".formatted(row * 2 / SIDE), SQUARE
                         .narrow(0, row, SIDE / 2).narrow(1, column, SIDE / 2).contiguous(), row, column);
             }
         }

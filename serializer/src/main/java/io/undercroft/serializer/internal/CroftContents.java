@@ -387,7 +387,7 @@ public final class CroftContents implements Contents, StateDecoder.Tables {
     public List<UnreadPart> unread() {
         return reading(() -> CommitNumbers.run(snapshot).filter(run -> run.shards() > 1)
                 .map(run -> List.of(UnreadPart.ofFiles(run.shards() - 1L,
-                        "this is one of the %d shards of a run".formatted(run.shards()))))
+                        "this is one of the %s shards of a run".formatted(run.shards()))))
                 .orElse(List.of()));
     }
 

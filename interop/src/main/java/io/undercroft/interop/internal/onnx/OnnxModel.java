@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
@@ -222,8 +223,10 @@ final class OnnxModel {
             describe("output." + output.text(1), typeOf(output));
         }
         if (nodes > 0) {
-            graph = new UnreadPart(Kind.RECORD, "the graph, which is not run, of %,d node%s".formatted(nodes,
-                    nodes == 1 ? "" : "s"), main.all(1).getFirst().start(), main.nbytes(1));
+            graph = new UnreadPart(Kind.RECORD,
+                    String.format(Locale.ROOT, "the graph, which is not run, of %,d node%s", nodes,
+                            nodes == 1 ? "" : "s"),
+                    main.all(1).getFirst().start(), main.nbytes(1));
         }
     }
 

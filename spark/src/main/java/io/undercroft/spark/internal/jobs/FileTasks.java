@@ -268,13 +268,13 @@ final class FileTasks {
                 StateDiff diff = new StateDiff(new NamedTensors(a), new NamedTensors(b), false, budget, (_, _) -> {});
                 long different = diff.changes().size() + (long) diff.onlyInA().size() + diff.onlyInB().size();
                 long values = diff.values().map(ValueDiff::count).orElse(0L);
-                String counts = "%d tensors equal, %d changed, %d only in A, %d only in B%s%s".formatted(diff.equal(),
+                String counts = "%s tensors equal, %s changed, %s only in A, %s only in B%s%s".formatted(diff.equal(),
                         diff.changes().size(), diff.onlyInA().size(), diff.onlyInB().size(),
                         diff.tiesOfA().size() + diff.tiesOfB().size() == 0 ? "" : ", shared storages differ",
-                        values == 0 ? "" : ", %d values differ".formatted(values));
+                        values == 0 ? "" : ", %s values differ".formatted(values));
                 if (!diff.notCompared().isEmpty()) {
                     StateDiff.NotCompared first = diff.notCompared().getFirst();
-                    return new FileResult(file.toString(), Status.UNREADABLE, "%s, %d not compared: %s: %s%s"
+                    return new FileResult(file.toString(), Status.UNREADABLE, "%s, %s not compared: %s: %s%s"
                             .formatted(counts, diff.notCompared().size(), first.name(), first.why(),
                                     first.why().equals(budget.refusal()) ? "; --large allows it" : ""),
                             other.toString(), file.nbytes(), different);

@@ -128,7 +128,7 @@ public final class JobRunner {
     private int verify(JobArguments arguments) throws IOException {
         List<DataFile> files = files(arguments, arguments.paths(1, Integer.MAX_VALUE), false);
         List<FileResult> results = FileTasks.run(spark, files, new FileTasks.Verify(access()));
-        return end(results, arguments, "%s, %d bytes without checksums"
+        return end(results, arguments, "%s, %s bytes without checksums"
                 .formatted(count(results), sum(results, FileResult::result)));
     }
 
@@ -138,7 +138,7 @@ public final class JobRunner {
                 .filter(file -> file.name().endsWith(CROFT)).toList();
         List<FileResult> results = FileTasks.run(spark, files, new FileTasks.Compact(keep));
         long saved = sum(results, result -> result.target() == null ? 0 : result.bytes() - result.result());
-        return end(results, arguments, "%s, %d bytes freed".formatted(count(results), saved));
+        return end(results, arguments, "%s, %s bytes freed".formatted(count(results), saved));
     }
 
     private int dedup(JobArguments arguments) throws IOException {
@@ -152,7 +152,7 @@ public final class JobRunner {
         }
         long unique = sum(results, FileResult::result);
         return end(results, arguments,
-                "%s of %d bytes; their storages have %d bytes, %d of them different; one pool of extents would save %d"
+                "%s of %s bytes; their storages have %s bytes, %s of them different; one pool of extents would save %s"
                         .formatted(count(results), nbytes, sum(results, result -> result.status() == Status.OK
                                 ? result.bytes()
                                 : 0), unique, Math.max(0, nbytes - unique)));
@@ -338,7 +338,7 @@ public final class JobRunner {
         /// @throws UsageException if there are fewer or more
         List<String> paths(int least, int most) {
             if (paths.size() < least || paths.size() > most) {
-                throw new UsageException("%d paths are given, and it takes %s".formatted(paths.size(),
+                throw new UsageException("%s paths are given, and it takes %s".formatted(paths.size(),
                         least == most ? "" + least : "at least " + least));
             }
             return paths;
