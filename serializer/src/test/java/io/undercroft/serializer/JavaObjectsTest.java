@@ -122,6 +122,7 @@ class JavaObjectsTest {
 
     record Layer(List<Layer> inputs, Tensor weight) {}
 
+    @SuppressWarnings("UnusedVariable") // Compared by reflection.
     static final class Plain {
         private int step;
         private @Nullable String name;
