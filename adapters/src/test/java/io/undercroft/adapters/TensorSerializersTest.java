@@ -11,6 +11,7 @@ import com.esotericsoftware.kryo.KryoException;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
 import io.undercroft.adapters.TensorSerializers.Shared;
+import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Compression;
@@ -27,6 +28,7 @@ import io.undercroft.testsupport.Tries;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -237,6 +239,31 @@ class TensorSerializersTest {
         try (Input input = new Input(new ByteArrayInputStream(written.toByteArray()), 1000)) {
             assertIsSame((Tensor) kryo(true).readClassAndObject(input), tensor);
         }
+    }
+
+    /// Pages of anonymous memory that are only read take no memory.
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aStorageMayHaveMoreThan2GiB() {
+        long nbytes = (2L << 30) + 1;
+        long[] written = new long[1];
+        OutputStream counting = new OutputStream() {
+            @Override
+            public void write(int single) {
+                written[0]++;
+            }
+
+            @Override
+            public void write(byte[] bytes, int from, int length) {
+                written[0] += length;
+            }
+        };
+        Storage storage = Storage.allocate(nbytes, AnonymousMemory.allocator());
+        try (Output output = new Output(counting, 1 << 20)) {
+            kryo(true).writeObject(output, storage);
+        }
+        storage.release();
+        assertThat(written[0]).isBetween(nbytes, nbytes + 16);
     }
 
     @Test
