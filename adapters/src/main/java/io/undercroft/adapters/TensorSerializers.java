@@ -111,8 +111,8 @@ public final class TensorSerializers {
         TensorSerializers here = new TensorSerializers(maxBytes, Objects.requireNonNull(shared, "shared"));
         Registration tensor = kryo.register(Tensor.class,
                 new Of<>("tensor", here::writeTensor, here::readTensor, TensorSerializers::copy));
-        // Kryo looks for the class of the object; the id means the one that all of them are. Kryo.register would take the
-        // id from the class before.
+        // Kryo looks for the class of the object; the id means the one that all of them are. Kryo.register would take
+        // the id from the class before.
         ClassResolver classes = kryo.getClassResolver();
         for (Class<?> type : Tensor.class.getPermittedSubclasses()) {
             classes.register(new Registration(type, tensor.getSerializer(), tensor.getId()));

@@ -33,8 +33,8 @@
 /// **Dependencies** are optional: a program declares the libraries that it uses, and classes for the others are not
 /// loaded. Kryo is version 4 or 5, in the packages `com.esotericsoftware.kryo`; `KryoCodec` also needs
 /// `undercroft-serializer`. Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`; DJL is used here without JNA,
-/// which it needs only to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment` of
-/// the process: start the engine before `OrtEnvironment.getEnvironment()` is called. The native libraries of ONNX
+/// which it needs only to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment`
+/// of the process: start the engine before `OrtEnvironment.getEnvironment()` is called. The native libraries of ONNX
 /// Runtime are in the artifact `onnxruntime`, not in those of DJL.
 ///
 /// **ONNX Runtime 1.29.0 on Linux** ends the process with SIGSEGV and no message when its environment is created and
