@@ -37,7 +37,8 @@ import org.jspecify.annotations.Nullable;
 /// checkpoint. A storage that several tensors, slices or fields of one graph reference is written once and read as one
 /// storage, whether Kryo's own references are on or off. They have to be on (`setReferences(true)`) if one tensor that
 /// is referenced twice should be read as one object, too. If `setAutoReset(false)` makes several graphs one for Kryo,
-/// they are one here.
+/// they are one here. As with Kryo's references, a reader must not skip a field with the first use of a storage, which
+/// serializers with chunked encoding do with fields that they do not know: the storages after it would be mixed up.
 ///
 /// **Bytes** are written as they are, in pieces, so that a storage may have more than 2 GiB; an `Output` without a
 /// stream may not. Those of a device are read as bytes of the host. Storages that are read are allocated by
