@@ -8,6 +8,9 @@ module io.undercroft.adapters {
     requires static transitive org.apache.arrow.vector;
     requires static transitive chronicle.bytes;
     requires static chronicle.core;
+    requires static transitive com.esotericsoftware.kryo;
+    requires static transitive io.undercroft.serializer;
+    requires static io.undercroft.mmap;
 
     exports io.undercroft.adapters;
 }

@@ -8,9 +8,7 @@ module io.undercroft.serializer {
     requires transitive io.undercroft.format;
     requires transitive io.undercroft.storage;
     requires transitive io.undercroft.mmap;
-    requires com.esotericsoftware.kryo;
-    requires org.objenesis;
-    // For Kryo and Objenesis, whose jars do not say so, and for I/O past the page cache.
+    // For objects of classes without a constructor that has no parameters, and for I/O past the page cache.
     requires jdk.unsupported;
 
     exports io.undercroft.serializer;

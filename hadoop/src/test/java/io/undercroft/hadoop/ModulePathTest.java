@@ -22,8 +22,8 @@ class ModulePathTest {
     /// What is needed of the class path of this JVM: no servers, and none of the libraries that the client contains.
     private static final Pattern NEEDED = Pattern.compile(
             ".*/(format-spec|storage-core|mmap|serializer|hadoop)/target/[^/]+"
-                    + "|.*/(undercroft-(format-spec|storage-core|mmap|serializer|hadoop)|jspecify|hash4j|kryo"
-                    + "|zstd-jni|reflectasm|minlog|objenesis|hadoop-client-api|hadoop-client-runtime|slf4j-api)"
+                    + "|.*/(undercroft-(format-spec|storage-core|mmap|serializer|hadoop)|jspecify|hash4j"
+                    + "|zstd-jni|hadoop-client-api|hadoop-client-runtime|slf4j-api)"
                     + "-\\d[^/]*\\.jar");
     private static final String DESCRIPTOR = """
             module app {

@@ -64,7 +64,7 @@ class ModuleDependencyTest {
                 .whereLayer("interop").mayOnlyAccessLayers("format-spec", "storage-core", "mmap", "serializer")
                 .whereLayer("http").mayOnlyAccessLayers("format-spec", "mmap", "serializer")
                 .whereLayer("hadoop").mayOnlyAccessLayers("format-spec", "mmap", "serializer")
-                .whereLayer("adapters").mayOnlyAccessLayers("storage-core")
+                .whereLayer("adapters").mayOnlyAccessLayers("storage-core", "mmap", "serializer")
                 .whereLayer("cuda").mayOnlyAccessLayers("storage-core", "mmap")
                 .whereLayer("spark").mayOnlyAccessLayers("format-spec", "storage-core", "serializer", "hadoop")
                 .whereLayer("cli").mayNotBeAccessedByAnyLayer()

@@ -716,9 +716,8 @@ public final class Checkpoint implements AutoCloseable {
 
     /// {@return the state tree as it is in the file, as [io.undercroft.serializer.state] describes it; the same
     /// objects at every call} An object of a Java program is a node whose type begins with `java:`, a record for
-    /// instance a [TypedMap][io.undercroft.serializer.state.TypedMap] of its components. The node of an object that was
-    /// saved by its fields has the fields with tensors, collections and objects; numbers, texts and enum constants are
-    /// bytes in the attribute `kryo`, which [#state] reads. A tree with such nodes can be saved.
+    /// instance a [TypedMap][io.undercroft.serializer.state.TypedMap] of its components. A tree with such nodes can be
+    /// saved.
     public @Nullable Object tree() {
         return named(contents::state);
     }

@@ -23,8 +23,8 @@ class FirstAttachTest {
     /// The native functions of one type are bound once.
     private static final int MOST_STUBS = 1;
     /// Libraries that attaching does not need.
-    private static final List<String> NOT_NEEDED = List.of("com.esotericsoftware.", "org.objenesis.", "net.openhft.",
-            "org.slf4j.", "jdk.internal.logger.", "java.util.logging.", "java.lang.runtime.ObjectMethods");
+    private static final List<String> NOT_NEEDED = List.of("net.openhft.", "org.slf4j.", "jdk.internal.logger.",
+            "java.util.logging.", "java.lang.runtime.ObjectMethods");
 
     @TempDir
     Path folder;

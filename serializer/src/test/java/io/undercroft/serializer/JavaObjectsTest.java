@@ -122,6 +122,33 @@ class JavaObjectsTest {
 
     record Layer(List<Layer> inputs, Tensor weight) {}
 
+    @SuppressWarnings("UnusedVariable") // Compared by reflection.
+    static final class Plain {
+        private int step;
+        private @Nullable String name;
+        private @Nullable String note = "made";
+        private float rate;
+        private double nan;
+        private char letter;
+        private @Nullable Phase phase;
+        private @Nullable Object any;
+        private List<Long> losses = List.of();
+
+        static Plain filled() {
+            Plain plain = new Plain();
+            plain.step = 7;
+            plain.name = "adam";
+            plain.note = null;
+            plain.rate = Float.intBitsToFloat(0x7fc0_beef);
+            plain.nan = Double.longBitsToDouble(0x7ff8_0000_dead_beefL);
+            plain.letter = 'x';
+            plain.phase = Phase.TRAIN;
+            plain.any = (short) 2;
+            plain.losses = List.of(1L, 2L);
+            return plain;
+        }
+    }
+
     static final class Node {
         private @Nullable Node next;
         private @Nullable Object value;
@@ -129,13 +156,27 @@ class JavaObjectsTest {
 
     @Test
     void theTreeShowsTheClassAndTheFieldsOfAnObject() throws IOException {
-        Path path = directory.resolve("node.croft");
-        Node node = new Node();
-        node.value = List.of(1L, 2L);
-        Checkpoint.save(path, node, SaveOptions.defaults().classes(CLASSES));
+        Path path = directory.resolve("plain.croft");
+        StateClasses classes = StateClasses.of(Plain.class, Phase.class);
+        Checkpoint.save(path, Plain.filled(), SaveOptions.defaults().classes(classes));
         try (Checkpoint c = Checkpoint.open(path)) {
-            assertThat(String.valueOf(c.tree())).startsWith("java:").contains("Node{value=[1, 2]} with [kryo]");
+            assertThat(c.value("step")).isEqualTo(7);
+            assertThat(c.value("name")).isEqualTo("adam");
+            assertThat(String.valueOf(c.tree())).startsWith("java:")
+                    .endsWith("Plain{any=2, letter=java:java.lang.Character(120), losses=[1, 2], name=adam, nan=NaN,"
+                            + " note=null, phase=java:" + Phase.class.getName() + "(TRAIN), rate=NaN, step=7}");
         }
+    }
+
+    @Test
+    void fieldsKeepTheirClassesAndTheBitsOfTheirNumbers() throws IOException {
+        Plain plain = Plain.filled();
+        Plain back = (Plain) again(plain, StateClasses.of(Plain.class, Phase.class));
+        assertThat(back).usingRecursiveComparison().ignoringFields("rate", "nan").isEqualTo(plain);
+        assertThat(Float.floatToRawIntBits(back.rate)).isEqualTo(Float.floatToRawIntBits(plain.rate));
+        assertThat(Double.doubleToRawLongBits(back.nan)).isEqualTo(Double.doubleToRawLongBits(plain.nan));
+        assertThat(back.any).isInstanceOf(Short.class);
+        assertThat(back.phase).isSameAs(Phase.TRAIN);
     }
 
     private @Nullable Object again(@Nullable Object state) throws IOException {

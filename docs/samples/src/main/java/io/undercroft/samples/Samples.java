@@ -19,7 +19,7 @@ public final class Samples {
     /// A part of the state that is a class of the program.
     record Run(long step, Map<String, Tensor> model) {}
 
-    /// A class of the program that is saved by its fields, for which there has to be Kryo.
+    /// A class of the program that is saved by its fields.
     static final class Settings {
         String name = "unnamed";
         double rate;

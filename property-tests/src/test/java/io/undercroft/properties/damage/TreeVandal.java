@@ -92,7 +92,8 @@ final class TreeVandal {
 
     private void strike(Map<Object, @Nullable Object> map) {
         if (map.isEmpty() || choices.below(8) == 0) {
-            map.put(choices.of(List.of("kryo", "enum", "order", "0", "1", "name", "weight", "first")), other(null));
+            map.put(choices.of(List.of("kryo", "enum", "order", "0", "1", "name", "weight", "calls", "first")),
+                    other(null));
             return;
         }
         Object key = choices.of(new ArrayList<>(map.keySet()));

@@ -43,7 +43,7 @@
 /// | `BigInteger` of 64 bits, `Year`, `AtomicLong`, `Character` | [Typed] of the number, the code unit of a `Character` |
 /// | `BitSet` | [Typed] of its bytes, the lowest bits first |
 /// | object of a class with a codec | [TypedMap] of its parts |
-/// | other object | [TypedMap] of its fields, without numbers, texts and enum constants: its attribute `kryo` |
+/// | other object | [TypedMap] of its fields, in alphabetical order |
 ///
 /// A sorted collection in reverse order has the attribute `order`, a map or set of constants of one enum the attribute
 /// `enum`.

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class JavaNode {
     /// The prefix of the type of such a node; the name of a class follows.
     static final String PREFIX = "java:";
-    /// The attribute with the bytes that Kryo wrote.
+    /// The attribute with fields in bytes of Kryo, which is no longer written.
     static final String KRYO = "kryo";
     /// The attribute with the order of a sorted collection, if it is not the natural one, and its value.
     static final String ORDER = "order";

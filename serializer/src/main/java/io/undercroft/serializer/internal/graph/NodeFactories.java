@@ -37,7 +37,6 @@ final class NodeFactories {
     private final ArrayTypes arrays;
     private final HashBudget budget = new HashBudget();
     private final Map<Class<?>, ObjectType> types = new HashMap<>();
-    private final ObjectBytes bytes;
 
     /// Recipes for objects.
     ///
@@ -45,7 +44,6 @@ final class NodeFactories {
     NodeFactories(StateClasses classes) {
         this.classes = classes;
         this.arrays = new ArrayTypes(classes);
-        this.bytes = new ObjectBytes(classes);
     }
 
     /// {@return the factory of the object of a node}
@@ -117,24 +115,24 @@ final class NodeFactories {
             throw ObjectFaults.damaged("is of type " + type.getName() + ", which has no instances");
         }
         TypedMap map = mapNode(node);
+        if (map.attributes().containsKey(JavaNode.KRYO)) {
+            throw ObjectFaults.unsupported();
+        }
         List<String> names = map.keySet().stream().map(NodeFactories::text).toList();
         Optional<StateCodec<?>> codec = classes.codec(type);
         if (codec.isPresent()) {
-            return Recipe.late(values(map), values -> decoded(codec.get(), type, parts(type, map, zip(names, values))));
+            return Recipe.late(values(map), values -> decoded(codec.get(), type, upgraded(type, zip(names, values))));
         }
         ObjectType known = types.computeIfAbsent(type, ObjectType::new);
         return type.isRecord()
-                ? Recipe.late(values(map), values -> known.newRecord(parts(type, map, zip(names, values)), classes))
+                ? Recipe.late(values(map), values -> known.newRecord(upgraded(type, zip(names, values)), classes))
                 : Recipe.early(values(map), known.newInstance(),
-                        (object, values) -> known.set(object, parts(type, map, zip(names, values)), classes));
+                        (object, values) -> known.set(object, upgraded(type, zip(names, values)), classes));
     }
 
-    /// Returns the parts of an object in a node, upgraded. If the class is no record, plain fields are not among them.
-    private SequencedMap<String, @Nullable Object> parts(Class<?> type, TypedMap node,
-            SequencedMap<String, @Nullable Object> held) {
-        SequencedMap<String, @Nullable Object> parts = node.attributes().containsKey(JavaNode.KRYO)
-                ? bytes.fields(type, kryo(node.attributes()), held)
-                : held;
+    /// Returns the components, fields or parts of an object, after the upgrader of its class.
+    private SequencedMap<String, @Nullable Object> upgraded(Class<?> type,
+            SequencedMap<String, @Nullable Object> parts) {
         classes.upgrader(type).ifPresent(upgrader -> {
             try {
                 upgrader.upgrade(parts);
@@ -161,13 +159,6 @@ final class NodeFactories {
 
     private Recipe value(Class<?> type, Typed node) {
         return Recipe.late(List.of(), _ -> JdkValues.decode(type, node.value()));
-    }
-
-    private static byte[] kryo(Map<String, @Nullable Object> attributes) {
-        if (attributes.get(JavaNode.KRYO) instanceof byte[] bytes) {
-            return bytes;
-        }
-        throw ObjectFaults.damaged("has no bytes of Kryo");
     }
 
     private static Object constant(Class<?> type, @Nullable Object name) {

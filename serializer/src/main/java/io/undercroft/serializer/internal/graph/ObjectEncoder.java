@@ -38,7 +38,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.PriorityQueue;
-import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.Set;
 import java.util.SortedMap;
@@ -69,7 +68,6 @@ public final class ObjectEncoder {
     private final List<Object> open = new ArrayList<>();
     /// The first container whose elements must exist before it is made.
     private int lateFrom;
-    private final ObjectBytes bytes;
     /// The classes that are not registered, in the order in which they are met, and where the first one was.
     private final SequencedSet<Class<?>> missing = new LinkedHashSet<>();
     private String firstMissing = "";
@@ -79,7 +77,6 @@ public final class ObjectEncoder {
         this.classes = classes;
         this.leaves = leaves;
         this.arrays = new ArrayTypes(classes);
-        this.bytes = new ObjectBytes(classes);
     }
 
     /// Encodes a state.
@@ -124,7 +121,6 @@ public final class ObjectEncoder {
         return new ObjectEncoder(StateClasses.of(), leaves).encode(tree);
     }
 
-    /// Kryo takes a while to load, and most states do not need it.
     private @Nullable Object encode(@Nullable Object value) {
         return switch (value) {
             case null -> null;
@@ -253,14 +249,8 @@ public final class ObjectEncoder {
             encoded(codec.get(), object).forEach((part, value) -> node.put(part, encodeAt(part, value)));
         } else {
             ObjectType known = types.computeIfAbsent(object.getClass(), ObjectType::new);
-            SequencedMap<String, @Nullable Object> values = known.valuesOf(object);
-            if (!(object instanceof Record)) {
-                Map<String, @Nullable Object> plain = new LinkedHashMap<>(values);
-                plain.values().removeIf(value -> !bytes.isPlain(value));
-                values.keySet().removeAll(plain.keySet());
-                node.attributes().put(JavaNode.KRYO, bytes.of(plain));
-            }
-            values.forEach((part, value) -> node.put(part, held(object, known.typeOf(part), part, value)));
+            known.valuesOf(object)
+                    .forEach((part, value) -> node.put(part, held(object, known.typeOf(part), part, value)));
         }
         return node;
     }

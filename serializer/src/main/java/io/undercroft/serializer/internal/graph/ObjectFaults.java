@@ -104,6 +104,12 @@ final class ObjectFaults {
         return changed(what, "The file was made by something else; " + TENSORS_STAY);
     }
 
+    /// {@return the exception for a node with fields in bytes of Kryo, which versions before the first release wrote}
+    static FormatException unsupported() {
+        return changed("has fields in bytes of Kryo (the attribute kryo), which this version does not support",
+                "Save the state again; " + TENSORS_STAY);
+    }
+
     /// {@return the exception for an object whose class throws when it is made}
     ///
     /// @param what the operation, as a predicate of "the state"

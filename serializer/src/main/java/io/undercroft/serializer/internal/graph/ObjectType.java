@@ -21,8 +21,6 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.objenesis.ObjenesisStd;
-import org.objenesis.instantiator.ObjectInstantiator;
 
 /// The components of a record class, or the fields of another class and of those above it, but for static and transient
 /// ones.
@@ -35,9 +33,9 @@ final class ObjectType {
     private final SequencedMap<String, Field> fields;
     /// In the order of the canonical constructor; none of another class.
     private final List<RecordComponent> components;
-    /// The canonical one of a record, of another class the one without parameters, if there is one.
-    private final Optional<Constructor<?>> constructor;
-    private final @Nullable ObjectInstantiator<?> instantiator;
+    /// The canonical one of a record, of another class the one without parameters, or one that calls only that of
+    /// [Object].
+    private final Constructor<?> constructor;
 
     /// Looks a class up.
     ///
@@ -49,8 +47,8 @@ final class ObjectType {
         this.components = type.isRecord() ? List.of(type.getRecordComponents()) : List.of();
         List<Class<?>> parameters = components.stream().<Class<?>>map(RecordComponent::getType).toList();
         this.constructor = Arrays.stream(type.getDeclaredConstructors())
-                .filter(known -> List.of(known.getParameterTypes()).equals(parameters)).findFirst();
-        this.instantiator = constructor.isPresent() ? null : new ObjenesisStd(false).getInstantiatorOf(type);
+                .filter(known -> List.of(known.getParameterTypes()).equals(parameters)).findFirst()
+                .orElseGet(() -> constructorOfObject(type));
         for (Class<?> at = type; at != Object.class && at != null; at = at.getSuperclass()) {
             for (Field field : at.getDeclaredFields()) {
                 if (!Modifier.isStatic(field.getModifiers()) && !Modifier.isTransient(field.getModifiers())) {
@@ -58,6 +56,18 @@ final class ObjectType {
                 }
             }
         }
+    }
+
+    /// Returns a constructor that runs no code of the class, as deserialization by the JDK does. It is made by
+    /// reflection, since javac warns of the class that makes it, whatever its options.
+    private static Constructor<?> constructorOfObject(Class<?> type) {
+        return reflect(() -> {
+            Class<?> factory = Class.forName("sun.reflect.ReflectionFactory");
+            return (Constructor<?>) factory
+                    .getMethod("newConstructorForSerialization", Class.class, Constructor.class)
+                    .invoke(factory.getMethod("getReflectionFactory").invoke(null), type,
+                            Object.class.getConstructor());
+        });
     }
 
     private void add(Field field) {
@@ -97,7 +107,7 @@ final class ObjectType {
     ///
     /// @throws FormatException if the constructor fails
     Object newInstance() {
-        return instantiator == null ? call(constructor.orElseThrow()) : instantiator.newInstance();
+        return call(constructor);
     }
 
     /// Sets the fields of an object. Other fields are not changed.
@@ -140,7 +150,7 @@ final class ObjectType {
             arguments[i] = FieldConversion.fit(components.get(i).getType(), values.get(name),
                     () -> "has a component " + name);
         }
-        return call(constructor.orElseThrow(), arguments);
+        return call(constructor, arguments);
     }
 
     private void addDefaults(Map<String, @Nullable Object> values, Map<String, @Nullable Object> defaults) {

@@ -1,4 +1,0 @@
-/// What the jar of MinLog lacks.
-module com.esotericsoftware.minlog {
-    exports com.esotericsoftware.minlog;
-}

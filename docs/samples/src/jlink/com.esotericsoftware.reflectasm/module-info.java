@@ -1,4 +1,0 @@
-/// What the jar of ReflectASM lacks.
-module com.esotericsoftware.reflectasm {
-    exports com.esotericsoftware.reflectasm;
-}
