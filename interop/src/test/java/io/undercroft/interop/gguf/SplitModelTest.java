@@ -43,7 +43,7 @@ class SplitModelTest {
     }
 
     private static String name(int file) {
-        return "model-%05d-of-00003.gguf".formatted(file);
+        return "model-0000" + file + "-of-00003.gguf";
     }
 
     /// Writes a file as `GGUFWriter` splits models.
