@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.undercroft.properties.Scratch;
 import io.undercroft.properties.states.StateMaker;
 import io.undercroft.serializer.Checkpoint;
-import io.undercroft.serializer.CroftFile;
-import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
@@ -17,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -28,7 +27,7 @@ import net.jqwik.api.RandomDistribution;
 
 /// Damaged files are read or refused by [io.undercroft.format.FormatException], and in no other way.
 class DamageLawsTest {
-    private static final byte[] COMPRESSED = compressed();
+    private static final List<byte[]> COMPRESSED = compressed();
 
     @Provide
     Arbitrary<byte[]> choices() {
@@ -56,27 +55,31 @@ class DamageLawsTest {
         }
     }
 
-    /// Two snapshots, of which the first has compressed chunks and the second such that need those of the first.
-    private static byte[] compressed() {
-        try (Scratch scratch = Scratch.make();
-                CroftFile file = CroftFile.open(scratch.file("a.croft"), SaveOptions.defaults()
-                        .compress(SaveOptions.Compression.AGAINST_BASE).chunkSize(1 << 12), OpenOptions.defaults())) {
-            Tensor weight = Tensor.arange(DType.INT32, 1 << 12);
-            file.commit(Map.of("w", weight));
-            weight.narrow(0, 700, 2000).fill(5);
-            file.commit(Map.of("w", weight));
-            return Files.readAllBytes(file.path());
+    /// Two files, of which the first has compressed chunks and the second such that need the first.
+    private static List<byte[]> compressed() {
+        SaveOptions options = SaveOptions.defaults().chunkSize(1 << 16);
+        try (Scratch scratch = Scratch.make()) {
+            Tensor weight = Tensor.arange(DType.INT32, 1 << 15);
+            Checkpoint.save(scratch.file("base.croft"), Map.of("w", weight),
+                    options.compress(SaveOptions.Compression.ALONE));
+            weight.narrow(0, 700, 9000).fill(5);
+            Checkpoint.save(scratch.file("a.croft"), Map.of("w", weight),
+                    options.base(scratch.file("base.croft")).compress(SaveOptions.Compression.AGAINST_BASE));
+            return List.of(Files.readAllBytes(scratch.file("base.croft")),
+                    Files.readAllBytes(scratch.file("a.croft")));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
     @Property(tries = 2000)
-    void damageToCompressedChunksIsReported(@ForAll("choices") byte[] strikes) throws IOException {
-        byte[] damaged = Vandal.damage(COMPRESSED, strikes);
-        Assume.that(!Arrays.equals(COMPRESSED, 0, COMPRESSED.length, damaged, 0,
-                Math.min(COMPRESSED.length, damaged.length)));
+    void damageToCompressedChunksIsReported(@ForAll boolean isDifference, @ForAll("choices") byte[] strikes)
+            throws IOException {
+        byte[] sound = COMPRESSED.get(isDifference ? 1 : 0);
+        byte[] damaged = Vandal.damage(sound, strikes);
+        Assume.that(!Arrays.equals(sound, 0, sound.length, damaged, 0, Math.min(sound.length, damaged.length)));
         try (Scratch scratch = Scratch.make()) {
+            scratch.write("base.croft", COMPRESSED.getFirst());
             assertThat(Reading.of(scratch.write("a.croft", damaged))).isEqualTo(Reading.REPORTED);
         }
     }
