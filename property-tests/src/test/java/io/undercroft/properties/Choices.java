@@ -3,15 +3,25 @@ package io.undercroft.properties;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/// Decisions taken one after the other from a run of bytes.
+/// Decisions taken one after the other: those of one step of a [ChainModel] from numbers, and those of makers that have
+/// no sketch from a run of bytes.
 ///
-/// Once the bytes are used up, every decision is for the first possibility. So fewer bytes make a simpler thing, and
-/// what jqwik shrinks is the bytes, whatever is made of them.
+/// Once they are used up, every decision is for the first possibility. So fewer of them make a simpler thing.
 public final class Choices {
     private final ByteBuffer bytes;
+    private final boolean areNumbers;
 
     public Choices(byte... bytes) {
         this.bytes = ByteBuffer.wrap(bytes);
+        this.areNumbers = false;
+    }
+
+    /// Creates choices by numbers, each of which decides once.
+    public Choices(List<Integer> numbers) {
+        this.bytes = ByteBuffer.allocate(numbers.size() * Integer.BYTES);
+        numbers.forEach(bytes::putInt);
+        bytes.flip();
+        this.areNumbers = true;
     }
 
     public boolean areUsedUp() {
@@ -46,7 +56,7 @@ public final class Choices {
 
     private int bits(int count) {
         int value = 0;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < (areNumbers ? Integer.BYTES : count); i++) {
             value = (value << 8) | (bytes.hasRemaining() ? bytes.get() & 0xff : 0);
         }
         return value;

@@ -3,7 +3,7 @@ package io.undercroft.properties.formats;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.properties.Scratch;
-import io.undercroft.properties.states.StateMaker;
+import io.undercroft.properties.states.StateSketch;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
@@ -37,6 +37,11 @@ class DistributedLawsTest {
             .setting("torch-dcp.shard", "4KB");
 
     @Provide
+    Arbitrary<StateSketch> states() {
+        return StateSketch.plain(20);
+    }
+
+    @Provide
     Arbitrary<byte[]> choices() {
         return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(120);
     }
@@ -47,8 +52,8 @@ class DistributedLawsTest {
     }
 
     @Property(tries = 100)
-    void anyStateIsRefusedOrRead(@ForAll("choices") byte[] choices) throws IOException {
-        check(StateMaker.make(choices));
+    void anyStateIsRefusedOrRead(@ForAll("states") StateSketch state) throws IOException {
+        check(state.make());
     }
 
     private static void check(Object state) throws IOException {

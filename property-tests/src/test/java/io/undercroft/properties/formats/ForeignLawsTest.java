@@ -1,7 +1,7 @@
 package io.undercroft.properties.formats;
 
 import io.undercroft.properties.Scratch;
-import io.undercroft.properties.states.StateMaker;
+import io.undercroft.properties.states.StateSketch;
 import java.io.IOException;
 import java.util.Optional;
 import net.jqwik.api.Arbitraries;
@@ -15,6 +15,11 @@ import net.jqwik.api.RandomDistribution;
 /// more.
 class ForeignLawsTest {
     @Provide
+    Arbitrary<StateSketch> states() {
+        return StateSketch.plain(30);
+    }
+
+    @Provide
     Arbitrary<byte[]> choices() {
         return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(200);
     }
@@ -26,11 +31,10 @@ class ForeignLawsTest {
     }
 
     @Property(tries = 150)
-    void anyStateIsRefusedOrObeysEveryLaw(@ForAll Dialect dialect, @ForAll("choices") byte[] choices)
+    void anyStateIsRefusedOrObeysEveryLaw(@ForAll Dialect dialect, @ForAll("states") StateSketch state)
             throws IOException {
-        Object state = StateMaker.make(choices);
         try (Scratch scratch = Scratch.make()) {
-            Written.of(dialect, state, scratch);
+            Written.of(dialect, state.make(), scratch);
         }
     }
 

@@ -1,11 +1,10 @@
 package io.undercroft.properties.laws;
 
-import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.properties.states.ObjectMaker;
-import io.undercroft.properties.states.StateMaker;
+import io.undercroft.properties.RandomProof;
+import io.undercroft.properties.states.StateSketch;
 import io.undercroft.properties.states.TrainingObjects.Block;
 import io.undercroft.properties.states.TrainingObjects.Constant;
 import io.undercroft.properties.states.TrainingObjects.Phase;
@@ -30,6 +29,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -115,16 +115,17 @@ class SamenessTest {
 
     @Test
     void aStateIsTheSameAsItself() {
-        byte[] choices = noise(3000, 1);
-        Object state = StateMaker.make(choices);
+        Object state = RandomProof.samples(StateSketch.plain(), 1).get().make();
         assertThatCode(() -> Sameness.check(state, state)).doesNotThrowAnyException();
     }
 
     @Test
-    void equalChoicesMakeTheSameObjects() {
-        byte[] choices = noise(3000, 1);
-        assertThatCode(() -> Sameness.check(ObjectMaker.make(choices), ObjectMaker.make(choices)))
-                .doesNotThrowAnyException();
+    void aSketchMakesTheSameObjectsAgain() {
+        Supplier<StateSketch> sketches = RandomProof.samples(StateSketch.ofObjects(), 1);
+        for (int i = 0; i < 20; i++) {
+            StateSketch sketch = sketches.get();
+            assertThatCode(() -> Sameness.check(sketch.make(), sketch.make())).doesNotThrowAnyException();
+        }
     }
 
     @Test
