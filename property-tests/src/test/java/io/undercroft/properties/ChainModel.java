@@ -4,10 +4,13 @@ import io.undercroft.properties.states.Program;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.stream.Stream;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
 import net.jqwik.api.RandomDistribution;
+import net.jqwik.api.Shrinkable;
+import net.jqwik.api.ShrinkingDistance;
 import net.jqwik.api.state.Action;
 import net.jqwik.api.state.ActionChain;
 import net.jqwik.api.state.Transformer;
@@ -17,6 +20,10 @@ import net.jqwik.api.state.Transformer;
 public abstract class ChainModel implements AutoCloseable {
     /// As many decisions as one action takes, and more.
     private static final int NUMBERS = 16;
+    /// No decision of a step has so many possibilities.
+    private static final int LARGEST = 999;
+    /// What jqwik expects of a generator.
+    private static final int GENERATED = 1000;
 
     private final Program program = new Program();
     private Choices choices = new Choices();
@@ -42,18 +49,48 @@ public abstract class ChainModel implements AutoCloseable {
 
     /// {@return the action that takes a step} What exactly the step does depends on the model as it is then, and on
     /// [#choices()], of which each action has its own: so an action means something wherever it is in a chain.
-    public static <M extends ChainModel> Action.Dependent<M> action(Step<M> step) {
-        // Dependent, as jqwik then keeps one transformer for each action, which knows what it has told.
-        return _ -> numbers().map(numbers -> new Taken<>(step, numbers));
+    public static <M extends ChainModel> Action.Independent<M> action(Step<M> step) {
+        return () -> remembered(numbers().map(numbers -> new Taken<>(step, numbers)));
     }
 
     /// {@return the action that takes a step with something made for it}
     ///
     /// @param parts what is made for it
     /// @param step the step
-    public static <M extends ChainModel, P> Action.Dependent<M> action(Arbitrary<P> parts, StepWith<M, P> step) {
-        return _ -> Combinators.combine(numbers(), parts)
-                .as((numbers, part) -> new Taken<>(model -> step.take(model, part), numbers));
+    public static <M extends ChainModel, P> Action.Independent<M> action(Arbitrary<P> parts, StepWith<M, P> step) {
+        return () -> remembered(Combinators.combine(numbers(), parts)
+                .as((numbers, part) -> new Taken<>(model -> step.take(model, part), numbers)));
+    }
+
+    /// jqwik asks for the value of a transformer again to print it, and it has to be the one that was applied, which
+    /// knows what the model told.
+    private static <M> Arbitrary<Transformer<M>> remembered(Arbitrary<Transformer<M>> transformers) {
+        return Arbitraries.fromGenerator(transformers.generator(GENERATED).mapShrinkable(Remembered::new));
+    }
+
+    private static final class Remembered<T> implements Shrinkable<T> {
+        private final Shrinkable<? extends T> shrinkable;
+        private final T value;
+
+        Remembered(Shrinkable<? extends T> shrinkable) {
+            this.shrinkable = shrinkable;
+            this.value = shrinkable.value();
+        }
+
+        @Override
+        public T value() {
+            return value;
+        }
+
+        @Override
+        public Stream<Shrinkable<T>> shrink() {
+            return shrinkable.shrink().map(Remembered::new);
+        }
+
+        @Override
+        public ShrinkingDistance distance() {
+            return shrinkable.distance();
+        }
     }
 
     /// Runs a chain, checks its model after each action, and closes it.
@@ -80,8 +117,9 @@ public abstract class ChainModel implements AutoCloseable {
 
     /// {@return numbers for the decisions of one step}
     public static Arbitrary<List<Integer>> numbers() {
-        return Arbitraries.integers().greaterOrEqual(0).withDistribution(RandomDistribution.uniform())
-                .withoutEdgeCases().list().ofSize(NUMBERS);
+        return Arbitraries.integers().between(0, LARGEST).withDistribution(RandomDistribution.uniform())
+                .withoutEdgeCases().list().ofMaxSize(NUMBERS)
+                .withSizeDistribution(RandomDistribution.uniform());
     }
 
     /// {@return the decisions of the step that is taken}
@@ -108,7 +146,7 @@ public abstract class ChainModel implements AutoCloseable {
     private static final class Taken<M extends ChainModel> implements Transformer<M> {
         private final Step<M> step;
         private final List<Integer> numbers;
-        private String told = "nothing";
+        private String told = "";
 
         Taken(Step<M> step, List<Integer> numbers) {
             this.step = step;
@@ -130,7 +168,7 @@ public abstract class ChainModel implements AutoCloseable {
 
         @Override
         public String transformation() {
-            return told;
+            return told.isEmpty() ? "// nothing" : told;
         }
     }
 }

@@ -8,6 +8,8 @@ import java.util.List;
 ///
 /// Once they are used up, every decision is for the first possibility. So fewer of them make a simpler thing.
 public final class Choices {
+    private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
+
     private final ByteBuffer bytes;
     private final boolean areNumbers;
 
@@ -40,6 +42,10 @@ public final class Choices {
 
     /// {@return 64 bits; 0 when the bytes are used up}
     public long bits() {
+        if (areNumbers) {
+            // Spread out; none is none.
+            return bits(Integer.BYTES) * SPREAD;
+        }
         return ((long) bits(4) << 32) | (bits(4) & 0xffff_ffffL);
     }
 

@@ -155,7 +155,7 @@ final class History extends ChainModel {
 
     private record Other(Recipe recipe, Saving saving) {}
 
-    private static Action.Dependent<History> onFile(Step<History> step) {
+    private static Action.Independent<History> onFile(Step<History> step) {
         return action(history -> {
             if (history.snapshots.isEmpty()) {
                 history.save(Saving.PLAIN);
@@ -166,29 +166,41 @@ final class History extends ChainModel {
 
     private void other(Other other) throws IOException {
         recipe = other.recipe;
-        program().line("Object state" + ++states + "() {\n" + recipe + "return whole;\n}");
+        states++;
+        declareState();
         append(other.saving);
     }
 
     private void change(Saving saving) throws IOException {
         long seed = choices().below(1000);
         recipe = recipe.changed(seed);
-        program().line("// state" + states + " with " + seed + "L added to its changes");
+        states++;
+        declareState();
         append(saving);
     }
 
     /// Saves the state to another file, which later saves may use, and goes on with a changed one.
     private void addBase() throws IOException {
         Path base = scratch.file("base" + bases.size() + ".croft");
-        SaveOptions options = new Saving(0, false, 16, 0, 0, true).options(bases);
-        program().line("Checkpoint.save(" + base.getFileName() + ", state" + states + "(), " + options + ")");
+        Saving saving = new Saving(0, false, 16, 0, 0, true);
+        SaveOptions options = saving.options(bases);
+        tell("Checkpoint.save(base" + bases.size() + ", ", saving);
         Checkpoint.save(base, recipe.make(), options);
         bases.add(base);
         recipe = recipe.changed(bases.size());
+        states++;
+        declareState();
+    }
+
+    private void declareState() {
+        program().note("Object state" + states + "() {\n" + recipe + "return whole;\n}");
     }
 
     /// Tells of a call on the file, which gets a state.
     private void tell(String call, Saving saving) {
+        if (program().length() == 0) {
+            declareState();
+        }
         program().line(call + "state" + states + "(), " + saving + ")");
     }
 
@@ -312,7 +324,7 @@ final class History extends ChainModel {
         Header header = Header.decode(MemorySegment.ofArray(file).asSlice(0, FileLayout.HEADER_BYTES));
         int start = (int) Math.max(file.length, header.slotsEnd());
         byte[] torn = Arrays.copyOf(file, start + 1 + choices().below(10_000));
-        program().line("// the file gets " + (torn.length - file.length) + " more bytes, as of an append that was cut");
+        program().note("// The file gets " + (torn.length - file.length) + " more bytes, as of an append that was cut.");
         Arrays.fill(torn, start, torn.length, (byte) 7);
         Files.write(path, torn);
     }

@@ -51,6 +51,13 @@ public final class Program {
         lines.append(statement).append(";\n");
     }
 
+    /// Adds lines that are no statement.
+    ///
+    /// @param text a comment, or the declaration of a method
+    public void note(String text) {
+        lines.append(text).append('\n');
+    }
+
     /// {@return the variable that holds an object, or the expression of a value that none holds}
     public String use(@Nullable Object value) {
         String name = names.get(value);

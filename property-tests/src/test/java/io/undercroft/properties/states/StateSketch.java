@@ -111,7 +111,8 @@ public record StateSketch(Kind root, List<Put> puts) {
             new UUID(1, 2), new BigDecimal("1.50"), URI.create("a:b"), Path.of("/tmp/x"), Locale.CANADA_FRENCH,
             OptionalInt.of(3), 'c', ZoneId.of("Asia/Tokyo"));
     private static final List<Object> NUMBERS = List.of((byte) -1, (short) 300, 70_000, 1L << 40, 1.5f, -0.0f, 0.1,
-            Float.NaN, Double.NaN, BigInteger.ONE.shiftLeft(80));
+            Float.NaN, Double.NaN, Float.intBitsToFloat(0x7fc0_beef), Double.longBitsToDouble(0xfff8_0000_dead_beefL),
+            BigInteger.ONE.shiftLeft(80));
 
     /// {@return states of every shape that a state can have: containers in containers, each of them perhaps again in
     /// another place or in itself, and tensors that share storages in every way}

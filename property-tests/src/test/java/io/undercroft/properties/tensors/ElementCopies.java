@@ -33,7 +33,7 @@ final class ElementCopies {
     }
 
     /// {@return an action on the elements of the last tensor}
-    static Action.Dependent<ViewChain> action(Consumer<ElementCopies> step) {
+    static Action.Independent<ViewChain> action(Consumer<ElementCopies> step) {
         return ViewChain.link(chain -> step.accept(new ElementCopies(chain)));
     }
 
@@ -44,13 +44,13 @@ final class ElementCopies {
         ModelledTensor from = chain.last();
         chain.tell("contentEquals", chain.program().use(from.tensor()) + ".copy()");
         Tensor copy = from.tensor().copy();
-        assertThat(copy.contentEquals(from.tensor())).as("%s is its copy", chain).isTrue();
-        assertThat(from.tensor().contentEquals(from.tensor())).as("%s is itself", chain).isTrue();
+        assertThat(copy.contentEquals(from.tensor())).as("%s is its copy", chain.name()).isTrue();
+        assertThat(from.tensor().contentEquals(from.tensor())).as("%s is itself", chain.name()).isTrue();
         if (from.model().numel() > 0) {
             long[] index = from.model().sizes().stream().mapToLong(choices::below).toArray();
             Complex old = copy.getComplex(index);
             copy.setLong(index, old.real() == 1 ? 2 : 1);
-            assertThat(copy.contentEquals(from.tensor())).as("%s is a changed copy", chain).isFalse();
+            assertThat(copy.contentEquals(from.tensor())).as("%s is a changed copy", chain.name()).isFalse();
         }
     }
 
@@ -65,10 +65,10 @@ final class ElementCopies {
             return;
         }
         ModelledTensor converted = converted(from, there, other);
-        converted.check(chain + " -> " + other);
+        converted.check(chain.name() + " -> " + other);
         if (reals(converted).equals(reals(from))) {
             Tensor back = there.to(from.dtype());
-            converted(converted, back, from.dtype()).check(chain + " -> " + other + " -> " + from.dtype());
+            converted(converted, back, from.dtype()).check(chain.name() + " -> " + other + " -> " + from.dtype());
         }
     }
 
@@ -80,10 +80,10 @@ final class ElementCopies {
     void toArrays() {
         chain.tell("toLongArray", "");
         Tensor tensor = chain.last().tensor();
-        assertThat(tensor.toLongArray()).as("%s", chain).isEqualTo(wholes(DType.INT64).toArray());
-        assertThat(tensor.toIntArray()).as("%s", chain)
+        assertThat(tensor.toLongArray()).as("%s", chain.name()).isEqualTo(wholes(DType.INT64).toArray());
+        assertThat(tensor.toIntArray()).as("%s", chain.name())
                 .isEqualTo(wholes(DType.INT32).mapToInt(Math::toIntExact).toArray());
-        assertThat(tensor.toDoubleArray()).as("%s", chain).isEqualTo(chain.last().elements().stream()
+        assertThat(tensor.toDoubleArray()).as("%s", chain.name()).isEqualTo(chain.last().elements().stream()
                 .mapToDouble(parts -> Encoding.number(chain.last().dtype(), parts).real()).toArray());
     }
 
@@ -108,7 +108,7 @@ final class ElementCopies {
         ModelledTensor target = chain.last();
         ModelledTensor source = fitting(chain.left(), target);
         chain.tell("copyFrom", chain.program().use(source.tensor()));
-        String story = chain.toString();
+        String story = chain.name();
         boolean fits = canExpand(source.model().sizes(), target.model().sizes());
         if (!fits || (target.repeats() && !isSameWindow(source, target))) {
             assertThatThrownBy(() -> target.tensor().copyFrom(source.tensor()), "%s", story)
@@ -118,7 +118,7 @@ final class ElementCopies {
             target.tensor().copyFrom(source.tensor());
             settle(target, wanted, story);
         }
-        source.check(chain);
+        source.check(chain.name());
     }
 
     private static boolean isSameWindow(ModelledTensor source, ModelledTensor target) {

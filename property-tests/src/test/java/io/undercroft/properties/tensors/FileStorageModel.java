@@ -74,7 +74,7 @@ final class FileStorageModel extends ChainModel {
     }
 
     /// {@return an action on one of the storages, if there is one}
-    private static Action.Dependent<FileStorageModel> onOne(BiConsumer<FileStorageModel, View> step) {
+    private static Action.Independent<FileStorageModel> onOne(BiConsumer<FileStorageModel, View> step) {
         return action(model -> {
             if (model.views.isEmpty()) {
                 model.open();

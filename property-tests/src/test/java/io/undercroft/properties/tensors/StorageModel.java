@@ -109,7 +109,7 @@ final class StorageModel extends ChainModel {
     }
 
     /// {@return an action on one of the storages}
-    private static Action.Dependent<StorageModel> onOne(BiConsumer<StorageModel, Twin> step) {
+    private static Action.Independent<StorageModel> onOne(BiConsumer<StorageModel, Twin> step) {
         return action(model -> {
             if (model.twins.isEmpty()) {
                 model.allocate();

@@ -30,7 +30,7 @@ class TensorLawsTest {
     @Provide
     Arbitrary<ActionChain<ViewChain>> refusals() {
         return ViewChain.chains(Contents.BYTES)
-                .withAction(MANY, ViewChain.link(chain -> Refusals.check(chain.last(), chain)))
+                .withAction(MANY, ViewChain.link(chain -> Refusals.check(chain.last(), chain.name())))
                 .withMaxTransformations(LINKS);
     }
 

@@ -91,7 +91,7 @@ final class ViewChain extends ChainModel {
     }
 
     /// {@return an action that the first time has a tensor made first}
-    static Action.Dependent<ViewChain> link(Step<ViewChain> step) {
+    static Action.Independent<ViewChain> link(Step<ViewChain> step) {
         return action(chain -> {
             if (chain.last == null) {
                 chain.start();
@@ -104,7 +104,7 @@ final class ViewChain extends ChainModel {
         void take(ViewChain chain, int dim, int other);
     }
 
-    private static Action.Dependent<ViewChain> ofOneDimension(OfOneDimension step) {
+    private static Action.Independent<ViewChain> ofOneDimension(OfOneDimension step) {
         return link(chain -> {
             int rank = chain.model().rank();
             if (rank > 0) {
@@ -158,6 +158,11 @@ final class ViewChain extends ChainModel {
         return left == null ? last() : left;
     }
 
+    /// {@return the variable of the last tensor}
+    String name() {
+        return program().use(tensor());
+    }
+
     /// Whether there is a tensor.
     boolean isStarted() {
         return last != null;
@@ -193,7 +198,7 @@ final class ViewChain extends ChainModel {
     private void fill(int value, Runnable fill) {
         tell("fill", Integer.toString(value));
         if (last().repeats()) {
-            assertThatThrownBy(fill::run, "%s", this).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(fill::run, "%s", called).isInstanceOf(IllegalArgumentException.class);
         } else {
             fill.run();
             model().places().forEach(place -> last().write(place, Encoding.number(last().dtype(), value, 0)));
@@ -203,8 +208,8 @@ final class ViewChain extends ChainModel {
     /// Looks at every element, and at every byte that the chain ever used.
     void check() {
         if (isStarted()) {
-            last().check(this);
-            memories.forEach(memory -> memory.check(this));
+            last().check(called);
+            memories.forEach(memory -> memory.check(called));
         }
     }
 
@@ -337,9 +342,9 @@ final class ViewChain extends ChainModel {
                 : sizes;
         long[] asked = ModelledTensor.longs(given);
         if (wanted.isStrided()) {
-            last().seenAs(tensor().view(asked), wanted).check(this + " -> view" + given);
+            last().seenAs(tensor().view(asked), wanted).check(called + " -> view" + given);
         } else {
-            assertThatThrownBy(() -> tensor().view(asked), "%s -> view%s", this,
+            assertThatThrownBy(() -> tensor().view(asked), "%s -> view%s", called,
                     given).isInstanceOf(IllegalArgumentException.class);
         }
         call("reshape", given.toArray());
@@ -473,10 +478,10 @@ final class ViewChain extends ChainModel {
             made = view.get();
         } catch (IllegalArgumentException e) {
             boolean obvious = possible && model().numel() > 0 && !model().sizes().contains(1);
-            assertThat(obvious).as("%s is possible, but: %s", this, e).isFalse();
+            assertThat(obvious).as("%s is possible, but: %s", called, e).isFalse();
             return;
         }
-        assertThat(possible).as("%s is possible", this).isTrue();
+        assertThat(possible).as("%s is possible", called).isTrue();
         next(new ModelledTensor(made, last().memory(), dtype, last().flags(), meaning.get()));
     }
 
@@ -508,7 +513,7 @@ final class ViewChain extends ChainModel {
     private void channelsLast() {
         if (model().rank() < 4) {
             assertThatThrownBy(() -> tensor().copy(MemoryFormat.CHANNELS_LAST), "channels of %s",
-                    this).isInstanceOf(IllegalArgumentException.class);
+                    name()).isInstanceOf(IllegalArgumentException.class);
             return;
         }
         MemoryFormat format = model().rank() == 4 ? MemoryFormat.CHANNELS_LAST : MemoryFormat.CHANNELS_LAST_3D;
@@ -519,10 +524,10 @@ final class ViewChain extends ChainModel {
         }
         boolean inOrder = last().isResolved() && last().startsOnByte() && last().isChannelsLast();
         Tensor ordered = tensor().contiguous(format);
-        assertThat(ordered == tensor()).as("%s -> contiguous %s is this", this, format).isEqualTo(inOrder);
-        assertThat(ordered.isContiguous(format)).as("%s -> contiguous %s", this, format).isTrue();
+        assertThat(ordered == tensor()).as("%s -> contiguous %s is this", called, format).isEqualTo(inOrder);
+        assertThat(ordered.isContiguous(format)).as("%s -> contiguous %s", called, format).isTrue();
         if (ordered != tensor()) {
-            last().channelsLastCopy(ordered).check(this + " -> contiguous " + format);
+            last().channelsLastCopy(ordered).check(called + " -> contiguous " + format);
         }
         tellNext("copy", "MemoryFormat." + format);
         next(last().channelsLastCopy(tensor().copy(format)));
@@ -530,7 +535,7 @@ final class ViewChain extends ChainModel {
 
     private void sameOrCopy(String what, Tensor made, boolean same) {
         call(what);
-        assertThat(made == tensor()).as("%s is this", this).isEqualTo(same);
+        assertThat(made == tensor()).as("%s is this", called).isEqualTo(same);
         next(same ? last() : last().rowMajorCopy(made));
     }
 
@@ -565,12 +570,12 @@ final class ViewChain extends ChainModel {
     }
 
     private void tellNext(String method, String arguments) {
-        called = program().declare("t", program().use(tensor()) + "." + method + "(" + arguments + ")");
+        called = program().declare("t", name() + "." + method + "(" + arguments + ")");
     }
 
     /// Tells of a call on the last tensor.
     void tell(String method, String arguments) {
-        program().line(program().use(tensor()) + "." + method + "(" + arguments + ")");
+        program().line(name() + "." + method + "(" + arguments + ")");
     }
 
     private static String arguments(Object... arguments) {
