@@ -20,14 +20,11 @@ public interface RandomProof {
     /// @return what came out
     List<Figure> run(long seed, Scratch scratch) throws IOException;
 
-    /// {@return random samples of what the laws try, which are the same for the same seed}
+    /// {@return random samples of what the laws try, which are the same for the same seed} Called in a proof.
     ///
     /// @param arbitrary the samples
     /// @param seed the seed
     static <T> Supplier<T> samples(Arbitrary<T> arbitrary, long seed) {
-        if (!JqwikSession.isActive()) {
-            JqwikSession.start();
-        }
         RandomGenerator<T> generator = arbitrary.generator(1000, true);
         Random random = new Random(seed);
         return () -> generator.next(random).value();
@@ -46,6 +43,8 @@ public interface RandomProof {
     /// @param proof the proof
     static Report report(String name, Scratch place, RandomProof proof) throws IOException {
         long seed = Long.getLong("seed", System.nanoTime());
+        // For arbitraries, until the process ends.
+        JqwikSession.start();
         try (Scratch scratch = place) {
             var environment = Environment.of(scratch.directory());
             environment.put("seed", Long.toString(seed));

@@ -20,7 +20,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 
-/// Damaged files are read or refused by [io.undercroft.format.FormatException], and in no other way.
+/// A damaged file is reported by a `FormatException`, or opened, and nothing else happens.
 class DamageLawsTest {
     @Provide
     Arbitrary<StateSketch> states() {

@@ -12,8 +12,8 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 
-/// Files that pass every checksum, and whose trees say of Java objects what no save would. `property-tests/run objects`
-/// tries as many as there is time for.
+/// A file that passes every checksum, and says of Java objects what no save would, is opened or refused.
+/// `property-tests/run objects` tries as many as there is time for.
 class ObjectTreeLawsTest {
     @Provide
     Arbitrary<StateSketch> states() {

@@ -31,7 +31,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 
-/// What holds of every state that is saved as a distributed checkpoint of PyTorch.
+/// A state that is saved as a distributed checkpoint of PyTorch is opened as PyTorch reads it, or is refused.
 class DistributedLawsTest {
     private static final SaveOptions OPTIONS = SaveOptions.defaults().format("torch-dcp")
             .setting("torch-dcp.shard", "4KB");

@@ -11,8 +11,9 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 
-/// Every [ForeignLaw], of states of the kind that a format was made for and of any; `property-tests/run foreign` tries
-/// more.
+/// A state in another format is opened as it was saved, as far as the format keeps it, and what is lost is reported.
+/// The laws are those of [ForeignLaw], of states of the kind that a format was made for and of any;
+/// `property-tests/run foreign` tries more.
 class ForeignLawsTest {
     @Provide
     Arbitrary<StateSketch> states() {

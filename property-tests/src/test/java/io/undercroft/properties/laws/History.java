@@ -324,7 +324,7 @@ final class History extends ChainModel {
         Header header = Header.decode(MemorySegment.ofArray(file).asSlice(0, FileLayout.HEADER_BYTES));
         int start = (int) Math.max(file.length, header.slotsEnd());
         byte[] torn = Arrays.copyOf(file, start + 1 + choices().below(10_000));
-        program().note("// The file gets " + (torn.length - file.length) + " more bytes, as of an append that was cut.");
+        program().note("// The file gets " + (torn.length - file.length) + " more bytes, as by an append that is cut.");
         Arrays.fill(torn, start, torn.length, (byte) 7);
         Files.write(path, torn);
     }

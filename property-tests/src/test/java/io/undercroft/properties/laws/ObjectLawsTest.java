@@ -9,7 +9,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 
-/// Any state of Java objects is opened as it was saved: the laws of [Law#ofObjects] hold of it.
+/// A state of Java objects is opened as it was saved. The laws are those of [Law#ofObjects].
 class ObjectLawsTest {
     @Provide
     Arbitrary<StateSketch> states() {

@@ -9,7 +9,8 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 
-/// What a writer accepts, every reader accepts; `property-tests/run laws` tries more.
+/// A tensor that a writer accepts is accepted by every reader, whatever its geometry. `property-tests/run laws` tries
+/// more.
 class OddGeometryLawsTest {
     @Provide
     Arbitrary<OddGeometry> states() {

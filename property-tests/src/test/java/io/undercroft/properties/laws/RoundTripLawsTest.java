@@ -8,7 +8,8 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 
-/// Any state is opened as it was saved: every [Law] holds of it.
+/// A state is opened as it was saved: its tree, its bytes, its names, and what is shared in it. Each method checks one
+/// [Law].
 class RoundTripLawsTest {
     private static final int TRIES = 200;
 

@@ -3,7 +3,6 @@ package io.undercroft.properties.laws;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.properties.RandomProof;
 import io.undercroft.properties.states.StateSketch;
 import io.undercroft.properties.states.TrainingObjects.Block;
 import io.undercroft.properties.states.TrainingObjects.Constant;
@@ -29,8 +28,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -113,19 +115,30 @@ class SamenessTest {
                                 .isInstanceOf(AssertionError.class)));
     }
 
-    @Test
-    void aStateIsTheSameAsItself() {
-        Object state = RandomProof.samples(StateSketch.plain(), 1).get().make();
+    @Provide
+    Arbitrary<StateSketch> plain() {
+        return StateSketch.plain();
+    }
+
+    @Provide
+    Arbitrary<StateSketch> ofObjects() {
+        return StateSketch.ofObjects();
+    }
+
+    @Property(tries = 20)
+    void aStateIsTheSameAsItself(@ForAll("plain") StateSketch sketch) {
+        Object state = sketch.make();
         assertThatCode(() -> Sameness.check(state, state)).doesNotThrowAnyException();
     }
 
-    @Test
-    void aSketchMakesTheSameObjectsAgain() {
-        Supplier<StateSketch> sketches = RandomProof.samples(StateSketch.ofObjects(), 1);
-        for (int i = 0; i < 20; i++) {
-            StateSketch sketch = sketches.get();
-            assertThatCode(() -> Sameness.check(sketch.make(), sketch.make())).doesNotThrowAnyException();
-        }
+    @Property(tries = 20)
+    void aSketchMakesTheSameStateAgain(@ForAll("plain") StateSketch sketch) {
+        assertThatCode(() -> Sameness.check(sketch.make(), sketch.make())).doesNotThrowAnyException();
+    }
+
+    @Property(tries = 20)
+    void aSketchMakesTheSameObjectsAgain(@ForAll("ofObjects") StateSketch sketch) {
+        assertThatCode(() -> Sameness.check(sketch.make(), sketch.make())).doesNotThrowAnyException();
     }
 
     @Test

@@ -15,8 +15,8 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.state.ActionChain;
 
-/// Every snapshot of a file is what was saved, whatever else was done to the file, and the same history gives the same
-/// bytes; see [History].
+/// Every snapshot of a file is opened as it was saved, whatever else is done to the file. The same [History] gives the
+/// same bytes.
 class SnapshotLawsTest {
     private static final int STEPS = 8;
 

@@ -110,8 +110,8 @@ record Mutant(String fault, String law, List<Edit> edits) {
                 of("a slice of a slice starts at the wrong byte", storages, storage,
                         "new Storage(size, device, null, held, start + offset);",
                         "new Storage(size, device, null, held, offset);"),
-                of("the byte after the last one can be written", storages, storage,
-                        "if (index < 0 || index >= nbytes) {", "if (index < 0 || index > nbytes) {"),
+                of("a smaller storage is copied over a larger one", storages, storage,
+                        "        if (source.nbytes != nbytes) {", "        if (source.nbytes > nbytes) {"),
                 of("fill leaves the last byte", storages, storage, "            writable().fill(value);",
                         "            writable().asSlice(0, Math.max(nbytes - 1, 0)).fill(value);"),
                 of("slices that overlap are copied from front to back", storages, storage,
@@ -124,7 +124,7 @@ record Mutant(String fault, String law, List<Edit> edits) {
                         "while (count > 0 && !references.compareAndSet(count, count + 1)) {",
                         "while (count >= 0 && !references.compareAndSet(count, count + 1)) {"),
                 of("a slice that is freed keeps its storage", storages, backing,
-                        "            base.release();", "            base.references();"),
+                        "            base.release();", "            base.referenceCount();"),
                 of("a copy of bytes that fails keeps the reference that it took", storages, backing,
                         "while (count > 0 && !references.compareAndSet(count, count - 1)) {",
                         "while (count > 1 && !references.compareAndSet(count, count - 1)) {"),
@@ -176,8 +176,8 @@ record Mutant(String fault, String law, List<Edit> edits) {
                         "        for (long done = 0; done < bytes.byteSize() / 2; done += buffer.byteSize()) {"),
                 of("bytes are compared by their ends alone", histories, index,
                         "            return Faults.haveSameBytes(bytes, there);",
-                        "            return bytes.byteSize() == 0 || Faults.haveSameBytes(bytes.asSlice(bytes.byteSize()"
-                                + " - 1), there.asSlice(bytes.byteSize() - 1));"),
+                        "            long last = Math.max(bytes.byteSize() - 1, 0);\n"
+                                + "            return Faults.haveSameBytes(bytes.asSlice(last), there.asSlice(last));"),
                 of("a chunk is all zeros if it starts with one", states, writer,
                         "                    && Faults.haveSameBytes(bytes.asSlice(0, rest), bytes.asSlice(1));",
                         "                    && Faults.haveSameBytes(bytes.asSlice(0, rest / 2), "

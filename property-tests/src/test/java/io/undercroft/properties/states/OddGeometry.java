@@ -50,8 +50,8 @@ public record OddGeometry(List<Odd> tensors) {
     /// @param dtype the type of its elements
     /// @param nbytes the size of its new storage, or -1 for the storage of a tensor before it
     /// @param rank how many dimensions it has, if any number is possible
-    /// @param at which dimension, element or storage is meant, counted round
-    /// @param numbers its sizes and strides, counted round
+    /// @param at which dimension, element or storage is meant; the remainder counts
+    /// @param numbers its sizes and strides, again from the first one after the last
     /// @param repeats how often an element is repeated
     /// @param requiresGrad whether it has a flag
     record Odd(Way way, DType dtype, int nbytes, int rank, int at, List<Long> numbers, long repeats,

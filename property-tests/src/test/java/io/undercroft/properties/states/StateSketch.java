@@ -25,8 +25,8 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.Tuple;
 import org.jspecify.annotations.Nullable;
 
-/// How a state is made: one thing after the other is put into a container that is there already. So any part of a sketch
-/// is a sketch, and the Java program that it prints has a line or two for each thing.
+/// How a state is made: one thing after the other is put into a container that exists already. So any part of a
+/// sketch is a sketch, and the Java program that it prints has a line or two for each thing.
 ///
 /// @param root what the state is
 /// @param puts what is put into it and into what was put into it
@@ -65,7 +65,7 @@ public record StateSketch(Kind root, List<Put> puts) {
 
         /// A container that is there already.
         ///
-        /// @param which its number, counted round
+        /// @param which its number, by its remainder
         record Again(int which) implements Item {}
 
         /// A new container.
@@ -129,8 +129,8 @@ public record StateSketch(Kind root, List<Put> puts) {
         return states(roots, puts(keys(), items(values(), Kind.PLAIN)), most);
     }
 
-    /// {@return states of Java objects: records, constants, objects with fields, arrays, collections of many classes and
-    /// values of the library, around tensors that share storages; each of them perhaps again in another place or, where
+    /// {@return states of Java objects: records, constants, objects with fields, arrays, collections of many classes
+    /// and values of the library, around tensors that share storages; each of them perhaps again in another place or, where
     /// Java allows it, in itself}
     public static Arbitrary<StateSketch> ofObjects() {
         Arbitrary<StageKey> keys = Combinators.combine(names(), Arbitraries.integers().between(-4, 4),
@@ -156,10 +156,9 @@ public record StateSketch(Kind root, List<Put> puts) {
         return Combinators.combine(roots, puts.list().ofMaxSize(most)).as(StateSketch::new).withoutEdgeCases();
     }
 
-    private static Arbitrary<Put> puts(Arbitrary<?> keys, Arbitrary<Item> items) {
+    private static <K> Arbitrary<Put> puts(Arbitrary<K> keys, Arbitrary<Item> items) {
         Arbitrary<Integer> numbers = Arbitraries.integers().between(0, 7);
-        return Combinators.combine(numbers, numbers, keys.injectNull(0), items)
-                .as((into, slot, key, item) -> new Put(into, slot, key, item));
+        return Combinators.combine(numbers, numbers, keys, items).as(Put::new);
     }
 
     /// As many containers as make states deep; of the rest half are tensors, what this library is for.

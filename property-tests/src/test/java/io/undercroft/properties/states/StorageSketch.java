@@ -18,7 +18,7 @@ public sealed interface StorageSketch {
 
     /// One that the maker made before, if there is one.
     ///
-    /// @param which its number, counted round
+    /// @param which its number, of which the remainder counts
     record Known(int which) implements StorageSketch {}
 
     /// Where bytes are.
@@ -54,7 +54,7 @@ public sealed interface StorageSketch {
         return Arbitraries.integers().between(0, TensorMaker.FILLS - 1);
     }
 
-    /// {@return numbers of things that are counted round}
+    /// {@return numbers of things, of which the remainder counts}
     static Arbitrary<Integer> numbers() {
         return Arbitraries.integers().between(0, 1000);
     }

@@ -152,17 +152,22 @@ final class StorageModel extends ChainModel {
     private void slice(Twin of) {
         int offset = choices().below(of.size + 1);
         int size = choices().below(of.size - offset + 1);
-        String call = "slice(" + offset + ", " + size + ")";
         if (of.references == 0) {
-            tell(of, call);
+            tell(of, "slice(" + offset + ", " + size + ")");
             assertRefused(of, () -> of.storage.slice(offset, size));
             return;
         }
-        Storage made = program().declare("s", of.storage.slice(offset, size), name(of) + "." + call);
+        addSlice(of, offset, size);
+    }
+
+    private Twin addSlice(Twin of, int offset, int size) {
+        Storage made = program().declare("s", of.storage.slice(offset, size),
+                name(of) + ".slice(" + offset + ", " + size + ")");
         Twin slice = new Twin(made, of.root(), of.start + offset, size);
         of.root().references++;
         assertThat(slice.storage.base()).contains(of.root().storage);
         twins.add(slice);
+        return slice;
     }
 
     private void resize(Twin twin) {
@@ -218,8 +223,15 @@ final class StorageModel extends ChainModel {
         twin.set(index, value);
     }
 
+    /// {@return a slice of the same size, somewhere in the same bytes}
+    private Twin ofTheSameBytes(Twin twin) {
+        Twin root = twin.root();
+        int offset = choices().below(root.bytes.length - twin.size + 1);
+        return addSlice(root, offset, twin.size);
+    }
+
     private void copyFrom(Twin to) {
-        Twin from = choices().of(twins);
+        Twin from = to.isReadable() && choices().yes() ? ofTheSameBytes(to) : choices().of(twins);
         tell(to, "copyFrom(" + name(from) + ")");
         if (to.size != from.size) {
             assertThatThrownBy(() -> to.storage.copyFrom(from.storage)).isInstanceOf(IllegalArgumentException.class);
@@ -304,7 +316,8 @@ final class StorageModel extends ChainModel {
             Storage other = opened(twin.storage);
             int index = choices().below(twin.size);
             byte value = (byte) choices().below(256);
-            program().line("SharedStorageHandle.of(" + name(twin) + ").open().set(" + index + ", (byte) " + value + ")");
+            program().line("SharedStorageHandle.of(" + name(twin) + ").open().set(" + index + ", (byte) " + value
+                    + ")");
             other.set(index, value);
             twin.set(index, value);
             for (int i = 0; i < twin.size; i++) {
