@@ -100,7 +100,8 @@ record Recipe(StateSketch tree, List<Large> large, List<Long> changes) {
     @Override
     public String toString() {
         return tree + "Map<String, Object> whole = new LinkedHashMap<>();\n"
-                + "whole.put(\"blocks\", new ArrayList<>(List.of(" + large.stream().map(Large::java).collect(Collectors.joining(", "))
+                + "whole.put(\"blocks\", new ArrayList<>(List.of("
+                + large.stream().map(Large::java).collect(Collectors.joining(", "))
                 + ")));\nwhole.put(\"tree\", state);\nRecipe.change(whole, List.of("
                 + changes.stream().map(seed -> seed + "L").collect(Collectors.joining(", ")) + "));\n";
     }

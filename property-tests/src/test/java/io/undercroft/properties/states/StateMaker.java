@@ -81,7 +81,7 @@ final class StateMaker {
         return switch (item) {
             case Value(Object value) -> value instanceof byte[] bytes ? bytes.clone() : value;
             case OfTensor(TensorSketch sketch) -> tensors.tensor(sketch);
-            case OfStorage(StorageSketch sketch,boolean isTyped) -> {
+            case OfStorage(StorageSketch sketch, boolean isTyped) -> {
                 Storage storage = tensors.storage(sketch);
                 yield isTyped
                         ? program.declare("u", new TypedStorage(storage, DType.UINT8),

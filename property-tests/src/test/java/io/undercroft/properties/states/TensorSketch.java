@@ -32,7 +32,8 @@ public sealed interface TensorSketch {
     /// @param sizes its shape
     /// @param strides its strides, as many as sizes or more
     record Strided(StorageSketch storage, DType dtype, int offset, List<Integer> sizes, List<Integer> strides)
-            implements TensorSketch {}
+            implements
+                TensorSketch {}
 
     /// A view of a tensor that was made before.
     ///
