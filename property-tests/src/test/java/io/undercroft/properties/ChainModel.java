@@ -100,11 +100,13 @@ public abstract class ChainModel implements AutoCloseable {
     public static <M extends ChainModel> void run(ActionChain<M> chain, Step<M> check) throws IOException {
         try {
             chain.withInvariant(model -> take(check, model)).run();
-        } finally {
-            if (chain.finalState().isPresent()) {
-                chain.finalState().get().close();
+        } catch (RuntimeException | Error e) {
+            // What fails is shrunk as long as it fails in the same way.
+            try (M _ = chain.finalState().orElse(null)) {
+                throw e;
             }
         }
+        chain.finalState().orElseThrow().close();
     }
 
     private static <M> void take(Step<M> step, M model) {

@@ -28,21 +28,30 @@ record Recipe(StateSketch tree, List<Large> large, List<Long> changes) {
     private static final List<Integer> TAILS = List.of(0, 1, 100, BLOCK - 1);
     private static final int MOST_PUTS = 12;
 
-    /// A tensor of bytes on a storage that is put together of few kinds of blocks, so that many chunks are the same.
+    /// A run of the bytes of a storage.
+    ///
+    /// @param start its start, in eighths of the storage
+    /// @param length its length, in eighths, as far as the storage goes
+    record Part(int start, int length) {
+        private Tensor of(Storage storage) {
+            long from = storage.nbytes() * start / 8;
+            long count = Math.min(storage.nbytes() * length / 8, storage.nbytes() - from);
+            return Tensor.of(storage, DType.UINT8, from, Shape.of(count), 1);
+        }
+    }
+
+    /// Tensors of bytes on a storage that is put together of few kinds of blocks, so that many chunks are the same.
     ///
     /// @param blocks the kind of each block; one of kind 0 is all zeros
     /// @param tail how many bytes follow the blocks
-    /// @param isLate whether the tensor starts in the middle, so that the first half is not reached
-    /// @param isHalf whether the tensor has half of the rest only
-    record Large(List<Integer> blocks, int tail, boolean isLate, boolean isHalf) {
-        Tensor make() {
+    /// @param parts the bytes of each tensor; no tensor reaches the others
+    record Large(List<Integer> blocks, int tail, List<Part> parts) {
+        List<Tensor> make() {
             Storage storage = Storage.allocate((long) blocks.size() * BLOCK + tail);
             for (int i = 0; i * (long) BLOCK < storage.nbytes(); i++) {
                 fill(storage, (long) i * BLOCK, i < blocks.size() ? blocks.get(i) : 0);
             }
-            long from = isLate ? storage.nbytes() / 2 : 0;
-            long count = isHalf ? (storage.nbytes() - from) / 2 : storage.nbytes() - from;
-            return Tensor.of(storage, DType.UINT8, from, Shape.of(count), 1);
+            return parts.stream().map(part -> part.of(storage)).toList();
         }
 
         private static void fill(Storage storage, long start, int kind) {
@@ -54,15 +63,18 @@ record Recipe(StateSketch tree, List<Large> large, List<Long> changes) {
 
         private String java() {
             String kinds = blocks.stream().map(String::valueOf).collect(Collectors.joining(", "));
-            return "new Recipe.Large(List.of(" + kinds + "), " + tail + ", " + isLate + ", " + isHalf + ").make()";
+            String runs = parts.stream().map(part -> "new Recipe.Part(" + part.start + ", " + part.length + ")")
+                    .collect(Collectors.joining(", "));
+            return "new Recipe.Large(List.of(" + kinds + "), " + tail + ", List.of(" + runs + ")).make()";
         }
     }
 
     /// {@return small states of all kinds, and large tensors}
     static Arbitrary<Recipe> any() {
-        Arbitrary<Boolean> yes = Arbitraries.of(false, true);
+        Arbitrary<Part> parts = Combinators.combine(Arbitraries.of(0, 4, 1, 7), Arbitraries.of(8, 2, 4, 1))
+                .as(Part::new);
         Arbitrary<Large> large = Combinators.combine(Arbitraries.integers().between(0, 3).list().ofMaxSize(4),
-                Arbitraries.of(TAILS), yes, yes).as(Large::new);
+                Arbitraries.of(TAILS), parts.list().ofMinSize(1).ofMaxSize(3)).as(Large::new);
         return Combinators.combine(StateSketch.plain(MOST_PUTS), large.list().ofMaxSize(5))
                 .as((tree, tensors) -> new Recipe(tree, tensors, List.of())).withoutEdgeCases();
     }
@@ -77,7 +89,7 @@ record Recipe(StateSketch tree, List<Large> large, List<Long> changes) {
     /// {@return the state; equal recipes make equal ones}
     Object make() {
         Map<String, Object> state = new LinkedHashMap<>();
-        state.put("blocks", new ArrayList<>(large.stream().map(Large::make).toList()));
+        state.put("blocks", new ArrayList<>(large.stream().map(Large::make).flatMap(List::stream).toList()));
         state.put("tree", tree.make());
         change(state, changes);
         return state;
@@ -100,9 +112,9 @@ record Recipe(StateSketch tree, List<Large> large, List<Long> changes) {
     @Override
     public String toString() {
         return tree + "Map<String, Object> whole = new LinkedHashMap<>();\n"
-                + "whole.put(\"blocks\", new ArrayList<>(List.of("
+                + "whole.put(\"blocks\", new ArrayList<>(Stream.<List<Tensor>>of("
                 + large.stream().map(Large::java).collect(Collectors.joining(", "))
-                + ")));\nwhole.put(\"tree\", state);\nRecipe.change(whole, List.of("
+                + ").flatMap(List::stream).toList()));\nwhole.put(\"tree\", state);\nRecipe.change(whole, List.of("
                 + changes.stream().map(seed -> seed + "L").collect(Collectors.joining(", ")) + "));\n";
     }
 }

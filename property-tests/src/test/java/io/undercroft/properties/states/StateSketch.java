@@ -211,6 +211,8 @@ public record StateSketch(Kind root, List<Put> puts) {
                 Arbitraries.just(null),
                 any(Arbitraries.of(false, true)),
                 any(Arbitraries.of(NUMBERS)),
+                any(Arbitraries.integers().map(Float::intBitsToFloat)),
+                any(doubles()),
                 any(names()),
                 any(Arbitraries.of(Phase.values())),
                 any(Arbitraries.bytes().array(byte[].class).ofMaxSize(3)),

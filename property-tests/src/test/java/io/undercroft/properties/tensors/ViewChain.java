@@ -76,8 +76,8 @@ final class ViewChain extends ChainModel {
                 .withAction(link(ViewChain::reshape))
                 .withAction(link(ViewChain::flatten))
                 .withAction(link(ViewChain::asStrided))
-                .withAction(link(ViewChain::flag))
-                .withAction(link(ViewChain::dtype))
+                .withAction(2, link(ViewChain::flag))
+                .withAction(3, link(ViewChain::dtype))
                 .withAction(link(ViewChain::copy))
                 .withAction(link(ViewChain::squeezeAll))
                 .withAction(ofOneDimension((chain, dim, _) -> chain.narrow(dim)))
@@ -400,7 +400,7 @@ final class ViewChain extends ChainModel {
 
     private void dtype() {
         int way = choices().below(4);
-        if (way > 0 && contents == Contents.BYTES) {
+        if (contents == Contents.BYTES && choices().yes()) {
             otherDType(choices().of(ALL_DTYPES));
         } else if (last().dtype().kind() == Kind.COMPLEX) {
             part(way);
