@@ -10,13 +10,17 @@ import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import net.jqwik.api.Arbitrary;
+import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import org.jspecify.annotations.Nullable;
 
 /// The program that a sketch prints makes the state of the sketch.
 class PrintedSketchesTest {
@@ -40,33 +44,23 @@ class PrintedSketchesTest {
     private static final AtomicInteger COUNT = new AtomicInteger();
 
     @Provide
-    Arbitrary<List<StateSketch>> plain() {
-        return StateSketch.plain().list().ofSize(20);
-    }
-
-    @Provide
-    Arbitrary<List<StateSketch>> ofObjects() {
-        return StateSketch.ofObjects().list().ofSize(20);
+    Arbitrary<List<StateSketch>> states() {
+        return Combinators.combine(StateSketch.plain().list().ofSize(15), StateSketch.ofObjects().list().ofSize(15))
+                .as((plain, ofObjects) -> Stream.of(plain, ofObjects).flatMap(List::stream).toList());
     }
 
     @Provide
     Arbitrary<List<OddGeometry>> odd() {
-        return OddGeometry.any().list().ofSize(20);
+        return OddGeometry.any().list().ofSize(15);
     }
 
-    @Property(tries = 2)
-    void makePlainStates(@ForAll("plain") List<StateSketch> sketches) throws Exception {
-        check(sketches, sketches.stream().map(StateSketch::make).toList());
-    }
-
-    @Property(tries = 2)
-    void makeJavaObjects(@ForAll("ofObjects") List<StateSketch> sketches) throws Exception {
-        check(sketches, sketches.stream().map(StateSketch::make).toList());
-    }
-
-    @Property(tries = 2)
-    void makeOddTensors(@ForAll("odd") List<OddGeometry> sketches) throws Exception {
-        check(sketches, sketches.stream().map(OddGeometry::make).toList());
+    @Property(tries = 1)
+    void theProgramMakesTheState(@ForAll("states") List<StateSketch> sketches, @ForAll("odd") List<OddGeometry> odd)
+            throws Exception {
+        List<@Nullable Object> made = new ArrayList<>();
+        sketches.forEach(sketch -> made.add(sketch.make()));
+        odd.forEach(sketch -> made.add(sketch.make()));
+        check(Stream.of(sketches, odd).flatMap(List::stream).toList(), made);
     }
 
     private static void check(List<?> sketches, List<?> states) throws Exception {

@@ -34,7 +34,7 @@ public record StateSketch(Kind root, List<Put> puts) {
     /// An empty map.
     public static final StateSketch EMPTY = new StateSketch(Kind.MAP, List.of());
 
-    private static final int MOST_PUTS = 60;
+    private static final int MOST_PUTS = 45;
     private static final int MOST_PUTS_OF_OBJECTS = 40;
 
     /// One step.
