@@ -124,7 +124,9 @@ public final class MutantsProof {
         String printed = Files.readString(output);
         int code = process.exitValue();
         if (isProof) {
-            return printed.contains("\"met\":false") ? Optional.of(printed) : Optional.empty();
+            return printed.contains("\"met\":false")
+                    ? printed.lines().filter(line -> line.startsWith("BROKEN")).findFirst().or(() -> Optional.of(printed))
+                    : Optional.empty();
         }
         if (code != LawRunner.HOLDS && code != LawRunner.FAILED && code < SIGNALLED) {
             throw new IllegalStateException(law + " exits with " + code + ": " + printed);
