@@ -167,8 +167,8 @@ record Mutant(String fault, String law, List<Edit> edits) {
                 of("complex numbers that are not numbers lose their payload", states, tree,
                         "fixed(Double.doubleToRawLongBits(imaginary), Long.BYTES);",
                         "fixed(Double.doubleToLongBits(imaginary), Long.BYTES);"),
-                of("a float that is not a number loses its payload", "io.undercroft.properties.formats.FloatBitsLawsTest",
-                        tree,
+                of("a float that is not a number loses its payload",
+                        "io.undercroft.properties.formats.FloatBitsLawsTest", tree,
                         "fixed(Float.floatToRawIntBits(value), Integer.BYTES);",
                         "fixed(Float.floatToIntBits(value), Integer.BYTES);"),
                 // ---- files of snapshots ----

@@ -28,7 +28,7 @@ import javax.tools.ToolProvider;
 /// compiled copies come before the classes. For each fault that a law notices, prints what jqwik shrank the sample to.
 public final class MutantsProof {
     private static final int QUICK = 6;
-    /// Of 30 faults; the goal is for as large a part of those that there are.
+    /// The part of the faults that laws must notice: 27 of 30.
     private static final double WANTED = 0.9;
     private static final int MINUTES = 10;
     /// The least code of a JVM that crashed, which a fault in memory can make it do.
@@ -125,7 +125,8 @@ public final class MutantsProof {
         int code = process.exitValue();
         if (isProof) {
             return printed.contains("\"met\":false")
-                    ? printed.lines().filter(line -> line.startsWith("BROKEN")).findFirst().or(() -> Optional.of(printed))
+                    ? printed.lines().filter(line -> line.startsWith("BROKEN")).findFirst()
+                            .or(() -> Optional.of(printed))
                     : Optional.empty();
         }
         if (code != LawRunner.HOLDS && code != LawRunner.FAILED && code < SIGNALLED) {
