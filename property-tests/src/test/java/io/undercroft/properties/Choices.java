@@ -3,15 +3,27 @@ package io.undercroft.properties;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/// Decisions taken one after the other from a run of bytes.
+/// Decisions taken one after the other: those of one step of a [ChainModel] from numbers, and those of makers that have
+/// no sketch from a run of bytes.
 ///
-/// Once the bytes are used up, every decision is for the first possibility. So fewer bytes make a simpler thing, and
-/// what jqwik shrinks is the bytes, whatever is made of them.
+/// Once they are used up, every decision is for the first possibility. So fewer of them make a simpler thing.
 public final class Choices {
+    private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
+
     private final ByteBuffer bytes;
+    private final boolean areNumbers;
 
     public Choices(byte... bytes) {
         this.bytes = ByteBuffer.wrap(bytes);
+        this.areNumbers = false;
+    }
+
+    /// Creates choices by numbers, each of which decides once.
+    public Choices(List<Integer> numbers) {
+        this.bytes = ByteBuffer.allocate(numbers.size() * Integer.BYTES);
+        numbers.forEach(bytes::putInt);
+        bytes.flip();
+        this.areNumbers = true;
     }
 
     public boolean areUsedUp() {
@@ -30,6 +42,10 @@ public final class Choices {
 
     /// {@return 64 bits; 0 when the bytes are used up}
     public long bits() {
+        if (areNumbers) {
+            // Spread out; none is none.
+            return bits(Integer.BYTES) * SPREAD;
+        }
         return ((long) bits(4) << 32) | (bits(4) & 0xffff_ffffL);
     }
 
@@ -46,7 +62,7 @@ public final class Choices {
 
     private int bits(int count) {
         int value = 0;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < (areNumbers ? Integer.BYTES : count); i++) {
             value = (value << 8) | (bytes.hasRemaining() ? bytes.get() & 0xff : 0);
         }
         return value;

@@ -11,6 +11,7 @@ import io.undercroft.properties.formats.FuzzProof;
 import io.undercroft.properties.laws.LawsProof;
 import io.undercroft.properties.laws.ObjectsProof;
 import io.undercroft.properties.laws.ScaleProof;
+import io.undercroft.properties.mutants.MutantsProof;
 import io.undercroft.properties.processes.CyclesProof;
 import io.undercroft.properties.processes.RacesProof;
 import io.undercroft.properties.processes.SharedPeer;
@@ -42,6 +43,7 @@ public final class Main {
               soak          kills processes that share memory, and looks for torn reads and leftovers
               kills         kills processes at random moments of a save or an append over a file that is there
               cycles        opens and closes 10 000 times, and counts mappings and descriptors
+              mutants       plants faults in copies of the sources: laws must notice them
 
               --quick       a part of it: about a minute
               --seed N      the random choices of an earlier run; each run prints its own""";
@@ -49,7 +51,7 @@ public final class Main {
     private static final List<String> NAMES = List.of("laws", "foreign", "fuzz", "differential", "objects", "bitflips",
             "truncations",
             "crashes", "scale", "shards",
-            "races", "soak", "kills", "cycles");
+            "races", "soak", "kills", "cycles", "mutants");
 
     private Main() {}
 
@@ -149,6 +151,7 @@ public final class Main {
             case "soak" -> SoakProof.run(effort);
             case "kills" -> KillsProof.run(effort);
             case "cycles" -> CyclesProof.run(effort);
+            case "mutants" -> MutantsProof.run(effort);
             default -> throw new IllegalArgumentException(name);
         };
     }

@@ -5,6 +5,11 @@ import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Report;
 import java.io.IOException;
 import java.util.List;
+import java.util.Random;
+import java.util.function.Supplier;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.RandomGenerator;
+import net.jqwik.api.sessions.JqwikSession;
 
 /// A proof by random cases.
 public interface RandomProof {
@@ -14,6 +19,16 @@ public interface RandomProof {
     /// @param scratch a place for files
     /// @return what came out
     List<Figure> run(long seed, Scratch scratch) throws IOException;
+
+    /// {@return random samples of what the laws try, which are the same for the same seed} Called in a proof.
+    ///
+    /// @param arbitrary the samples
+    /// @param seed the seed
+    static <T> Supplier<T> samples(Arbitrary<T> arbitrary, long seed) {
+        RandomGenerator<T> generator = arbitrary.generator(1000, true);
+        Random random = new Random(seed);
+        return () -> generator.next(random).value();
+    }
 
     /// {@return the report of such a proof} A seed of its own for each run finds more than the same one again; it is
     /// printed, so that a run can be repeated by `--seed`.
@@ -28,6 +43,8 @@ public interface RandomProof {
     /// @param proof the proof
     static Report report(String name, Scratch place, RandomProof proof) throws IOException {
         long seed = Long.getLong("seed", System.nanoTime());
+        // For arbitraries, until the process ends.
+        JqwikSession.start();
         try (Scratch scratch = place) {
             var environment = Environment.of(scratch.directory());
             environment.put("seed", Long.toString(seed));

@@ -3,7 +3,7 @@ package io.undercroft.properties.damage;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.properties.Scratch;
-import io.undercroft.properties.states.StateMaker;
+import io.undercroft.properties.states.StateSketch;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.DType;
@@ -25,9 +25,14 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 
-/// Damaged files are read or refused by [io.undercroft.format.FormatException], and in no other way.
+/// A damaged file is reported by a `FormatException`, or opened, and nothing else happens.
 class DamageLawsTest {
     private static final List<byte[]> COMPRESSED = compressed();
+
+    @Provide
+    Arbitrary<StateSketch> states() {
+        return StateSketch.plain(30);
+    }
 
     @Provide
     Arbitrary<byte[]> choices() {
@@ -40,11 +45,11 @@ class DamageLawsTest {
     }
 
     @Property(tries = 2000)
-    void damageToACroftFileIsReported(@ForAll("choices") byte[] state, @ForAll("choices") byte[] strikes)
+    void damageToACroftFileIsReported(@ForAll("states") StateSketch state, @ForAll("choices") byte[] strikes)
             throws IOException {
         try (Scratch scratch = Scratch.make()) {
             Path path = scratch.file("a.croft");
-            Checkpoint.save(path, StateMaker.make(state), strikes.length % 2 == 0
+            Checkpoint.save(path, state.make(), strikes.length % 2 == 0
                     ? SaveOptions.defaults()
                     : SaveOptions.defaults().compress(SaveOptions.Compression.ALONE));
             byte[] sound = Files.readAllBytes(path);
@@ -85,11 +90,11 @@ class DamageLawsTest {
     }
 
     @Property(tries = 200)
-    void whatFollowsTheCommittedBytesHarmsNothing(@ForAll("choices") byte[] state, @ForAll byte[] tail)
+    void whatFollowsTheCommittedBytesHarmsNothing(@ForAll("states") StateSketch state, @ForAll byte[] tail)
             throws IOException {
         try (Scratch scratch = Scratch.make()) {
             Path path = scratch.file("a.croft");
-            Object saved = StateMaker.make(state);
+            Object saved = state.make();
             Checkpoint.save(path, saved, SaveOptions.defaults().wholeStorages());
             Files.write(path, tail, StandardOpenOption.APPEND);
             try (Checkpoint opened = Checkpoint.open(path)) {

@@ -37,8 +37,8 @@ import java.util.TreeMap;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 
-/// Floating-point numbers keep all bits, also those of a NaN that is not the usual one, wherever a state has numbers
-/// and in whatever way it is saved.
+/// Floating-point numbers keep all bits, those of any NaN included, wherever a state has numbers and however it is
+/// saved.
 class FloatBitsLawsTest {
     /// Torch7 has no negated tensors either.
     private static final List<DType> LUA_TYPES = List.of(DType.FLOAT32, DType.FLOAT64);

@@ -5,7 +5,7 @@ import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
 import io.undercroft.properties.Scratch;
-import io.undercroft.properties.states.StateMaker;
+import io.undercroft.properties.states.StateSketch;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.function.Supplier;
 
 /// Writes as many random states as there is time for in every [Dialect], and checks every [ForeignLaw] of the files. Of
 /// five states four are of the kind that the format was made for, and one is any.
@@ -58,12 +59,14 @@ public final class ForeignProof {
         shown = 0;
         // Of its own: how many states the dialects before it had time for changes nothing.
         SplittableRandom random = new SplittableRandom(seed);
+        Supplier<StateSketch> sketches = RandomProof.samples(StateSketch.plain(), seed);
         while (System.nanoTime() < end) {
             boolean isAny = random.nextInt(5) == 0;
             byte[] choices = new byte[random.nextInt(MAX_CHOICES)];
             random.nextBytes(choices);
+            StateSketch sketch = isAny ? sketches.get() : StateSketch.EMPTY;
             try {
-                Object state = isAny ? StateMaker.make(choices) : dialect.make(choices);
+                Object state = isAny ? sketch.make() : dialect.make(choices);
                 Optional<Written> written = Written.of(dialect, state, scratch);
                 if (written.isEmpty()) {
                     refused++;
@@ -73,7 +76,7 @@ public final class ForeignProof {
                 }
             } catch (AssertionError | RuntimeException | StackOverflowError | OutOfMemoryError e) {
                 faults++;
-                show(dialect + (isAny ? " (any state)" : "") + ": writing", choices, e);
+                show(dialect + ": writing", isAny ? sketch.toString() : shown(choices), e);
             }
             scratch.clear();
         }
@@ -90,15 +93,19 @@ public final class ForeignProof {
             } catch (AssertionError | RuntimeException | StackOverflowError | OutOfMemoryError e) {
                 faults++;
                 broken.merge(law, 1, Integer::sum);
-                show(written.dialect() + ": " + law, choices, e);
+                show(written.dialect() + ": " + law, shown(choices), e);
             }
         }
         return faults;
     }
 
-    private void show(String what, byte[] choices, Throwable e) {
+    private static String shown(byte... choices) {
+        return "the choices " + HexFormat.of().formatHex(choices);
+    }
+
+    private void show(String what, String state, Throwable e) {
         if (shown++ < SHOWN) {
-            System.err.println("BROKEN: " + what + ", by the choices " + HexFormat.of().formatHex(choices));
+            System.err.println("BROKEN: " + what + ", by " + state);
             e.printStackTrace();
         }
     }

@@ -1,7 +1,10 @@
 package io.undercroft.properties.formats;
 
 import io.undercroft.properties.Choices;
+import io.undercroft.properties.states.Program;
+import io.undercroft.properties.states.StorageSketch;
 import io.undercroft.properties.states.TensorMaker;
+import io.undercroft.properties.states.TensorSketch;
 import io.undercroft.serializer.state.Symbol;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
@@ -36,13 +39,14 @@ final class PythonMaker {
 
     private final Choices choices;
     private final List<DType> dtypes;
-    private final TensorMaker tensors;
+    private final Set<Tensor.Flag> flags;
+    private final TensorMaker tensors = new TensorMaker(new Program());
     private final List<Object> containers = new ArrayList<>();
 
     private PythonMaker(Choices choices, List<DType> dtypes, Set<Tensor.Flag> flags) {
         this.choices = choices;
         this.dtypes = dtypes;
-        this.tensors = TensorMaker.of(choices, dtypes, flags);
+        this.flags = flags;
     }
 
     /// {@return a state; equal choices make equal ones}
@@ -69,7 +73,7 @@ final class PythonMaker {
     private Object value(int depth) {
         return switch (choices.below(12)) {
             case 0, 1, 2 -> leaf();
-            case 3, 4, 5, 6 -> tensors.tensor();
+            case 3, 4, 5, 6 -> tensor();
             case 7 -> choices.of(containers);
             default -> depth < MAX_DEPTH ? container(depth + 1) : leaf();
         };
@@ -90,10 +94,14 @@ final class PythonMaker {
             case 10 -> choices.of(DType.values());
             case 11 -> choices.yes() ? Device.cuda(choices.below(3)) : Shape.of(2, choices.below(9));
             case 12 -> new Symbol(choices.of(SYMBOLS));
-            case 13 -> tensors.storage();
+            case 13 -> tensors.storage(StorageSketch.of(choices));
             case 14 -> Tensor.meta(choices.of(dtypes), 2, choices.below(5));
-            default -> new TypedStorage(tensors.storage(), DType.UINT8);
+            default -> new TypedStorage(tensors.storage(StorageSketch.of(choices)), DType.UINT8);
         };
+    }
+
+    private Tensor tensor() {
+        return tensors.tensor(TensorSketch.of(choices, tensors.isEmpty(), dtypes, flags));
     }
 
     private Object container(int depth) {
@@ -159,7 +167,7 @@ final class PythonMaker {
 
     /// On a tensor of its own: the tensor inside of a parameter is no object of PyTorch's. It cannot hold itself.
     private Typed parameter(int depth) {
-        Tensor inner = tensors.tensor();
+        Tensor inner = tensor();
         Typed parameter = new Typed("torch.nn.parameter.Parameter", inner.withFlags(inner.flags()));
         if (choices.below(4) == 0) {
             parameter.attributes().put("note", value(depth));

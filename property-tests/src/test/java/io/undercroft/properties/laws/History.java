@@ -6,8 +6,9 @@ import io.undercroft.format.internal.CommitRecord;
 import io.undercroft.format.internal.FileLayout;
 import io.undercroft.format.internal.Header;
 import io.undercroft.mmap.MapMode;
-import io.undercroft.properties.Choices;
+import io.undercroft.properties.ChainModel;
 import io.undercroft.properties.Scratch;
+import io.undercroft.properties.states.StateSketch;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.DedupReport;
@@ -20,6 +21,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -32,19 +34,25 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.Stream;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.Combinators;
+import net.jqwik.api.Tuple;
+import net.jqwik.api.state.Action;
+import net.jqwik.api.state.ActionChain;
+import net.jqwik.api.state.ActionChainArbitrary;
 
-/// Does to a file whatever can be done to one, in any order, and knows what must be in it after each step.
-final class History {
-    private static final int MOST_STEPS = 8;
+/// A file to which is done whatever can be done to one, in any order, and what must be in it after each step.
+final class History extends ChainModel {
     private static final int BIGGEST_GAP = 1 << 16;
 
-    private final Choices choices;
     private final Scratch scratch;
     private final Checks checks;
     private final Path path;
     private final List<Path> bases = new ArrayList<>();
     private final List<Saved> snapshots = new ArrayList<>();
-    private Recipe recipe;
+    private Recipe recipe = new Recipe(StateSketch.EMPTY, List.of(), List.of());
+    private int states;
     private long chunk;
 
     /// How closely to look after each step.
@@ -67,85 +75,142 @@ final class History {
         }
     }
 
-    private History(Choices choices, Scratch scratch, Checks checks) {
-        this.choices = choices;
-        this.scratch = scratch;
-        this.checks = checks;
-        this.path = scratch.file("a.croft");
-        this.recipe = Recipe.of(choices);
-    }
-
-    /// Makes a history, and throws an [AssertionError] at the first step after which the file is not what it has to be.
+    /// Options of a save.
     ///
-    /// @param choices decide on all of it; equal ones make the same history
-    /// @param scratch where the files are
-    /// @param checks whether to look
-    static void make(byte[] choices, Scratch scratch, Checks checks) throws IOException {
-        new History(new Choices(choices), scratch, checks).make();
+    /// @param way how bytes are stored
+    /// @param isWhole whether storages are saved as a whole
+    /// @param chunkBits how large chunks are
+    /// @param message the length of the message
+    /// @param time the time in milliseconds, or 0 for none
+    /// @param usesBases whether other files are bases
+    private record Saving(int way, boolean isWhole, int chunkBits, int message, int time, boolean usesBases) {
+        static final Saving PLAIN = new Saving(0, false, 16, 0, 0, false);
+
+        static Arbitrary<Saving> any() {
+            Arbitrary<Boolean> yes = Arbitraries.of(false, true);
+            Arbitrary<Integer> messages = Arbitraries.frequencyOf(Tuple.of(1, Arbitraries.just(0)),
+                    Tuple.of(1, Arbitraries.integers().between(0, CommitRecord.MAX_MESSAGE_BYTES)));
+            Arbitrary<Integer> times = Arbitraries.frequencyOf(Tuple.of(1, Arbitraries.just(0)),
+                    Tuple.of(1, Arbitraries.integers().between(1, 1000)));
+            return Combinators.combine(Arbitraries.integers().between(0, 3), yes,
+                    Arbitraries.integers().between(16, 18), messages, times, yes).as(Saving::new);
+        }
+
+        SaveOptions options(List<Path> bases) {
+            SaveOptions options = SaveOptions.defaults();
+            options = switch (way) {
+                case 1 -> options.compress(Compression.ALONE);
+                case 2 -> options.compress(Compression.AGAINST_BASE);
+                case 3 -> options.sharing(SaveOptions.Sharing.IDENTITY);
+                default -> options;
+            };
+            options = isWhole ? options.wholeStorages() : options;
+            options = options.chunkSize(1L << chunkBits);
+            options = message > 0 ? options.message("m".repeat(message)) : options;
+            options = time > 0 ? options.time(Instant.ofEpochMilli(time)) : options;
+            for (Path base : usesBases ? bases : List.<Path>of()) {
+                options = options.base(base);
+            }
+            return options;
+        }
+
+        @Override
+        public String toString() {
+            return "SaveOptions.defaults()" + List.of("", ".compress(Compression.ALONE)",
+                    ".compress(Compression.AGAINST_BASE)", ".sharing(Sharing.IDENTITY)").get(way)
+                    + (isWhole ? ".wholeStorages()" : "") + ".chunkSize(1L << " + chunkBits + ")"
+                    + (message > 0 ? ".message(\"m\".repeat(" + message + "))" : "")
+                    + (time > 0 ? ".time(Instant.ofEpochMilli(" + time + "))" : "")
+                    + (usesBases ? " with the bases" : "");
+        }
     }
 
-    private void make() throws IOException {
-        for (int number = choices.below(3); number > 0; number--) {
-            Path base = scratch.file("base" + number + ".croft");
-            SaveOptions options = SaveOptions.defaults().chunkSize(1 << 16);
-            for (Path earlier : bases) {
-                options = options.base(earlier);
-            }
-            Checkpoint.save(base, recipe.make(), options);
-            bases.add(base);
-            recipe = recipe.changed(number);
+    private History(Checks checks) {
+        this.checks = checks;
+        try {
+            this.scratch = Scratch.make();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        save();
-        for (int step = 0; step < MOST_STEPS && !choices.areUsedUp(); step++) {
-            step();
-            if (checks == Checks.ALL) {
-                check();
-            }
-        }
+        this.path = scratch.file("a.croft");
     }
 
-    private void step() throws IOException {
-        switch (choices.below(10)) {
-            case 0 -> append();
-            case 1 -> save();
-            case 2 -> compact();
-            case 3 -> export();
-            case 4 -> flatten();
-            case 5 -> stream();
-            case 6 -> leaveTail();
-            case 7 -> {
-                recipe = Recipe.of(choices);
-                append();
-            }
-            default -> {
-                recipe = recipe.changed(choices.below(1000));
-                append();
-            }
-        }
+    /// {@return histories} After each action the file must be what [#check] asks for.
+    ///
+    /// @param checks whether actions look at what they made
+    static ActionChainArbitrary<History> chains(Checks checks) {
+        Arbitrary<Saving> savings = Saving.any();
+        return ActionChain.startWith(() -> new History(checks))
+                .withAction(2, action(Combinators.combine(Recipe.any(), savings).as(Other::new), History::other))
+                .withAction(3, action(savings, History::change))
+                .withAction(action(savings, History::append))
+                .withAction(action(savings, History::save))
+                .withAction(action(savings, History::stream))
+                .withAction(onFile(History::compact))
+                .withAction(onFile(History::export))
+                .withAction(onFile(History::flatten))
+                .withAction(onFile(History::leaveTail))
+                .withAction(action(History::addBase));
     }
 
-    private SaveOptions options() {
-        SaveOptions options = SaveOptions.defaults();
-        options = switch (choices.below(4)) {
-            case 1 -> options.compress(Compression.ALONE);
-            case 2 -> options.compress(Compression.AGAINST_BASE);
-            case 3 -> options.sharing(SaveOptions.Sharing.IDENTITY);
-            default -> options;
-        };
-        if (choices.yes()) {
-            options = options.wholeStorages();
+    private record Other(Recipe recipe, Saving saving) {}
+
+    private static Action.Independent<History> onFile(Step<History> step) {
+        return action(history -> {
+            if (history.snapshots.isEmpty()) {
+                history.save(Saving.PLAIN);
+            }
+            step.take(history);
+        });
+    }
+
+    private void other(Other other) throws IOException {
+        recipe = other.recipe;
+        states++;
+        declareState();
+        append(other.saving);
+    }
+
+    private void change(Saving saving) throws IOException {
+        long seed = choices().below(1000);
+        recipe = recipe.changed(seed);
+        states++;
+        declareState();
+        append(saving);
+    }
+
+    /// Saves the state to another file, which later saves may use, and goes on with a changed one.
+    private void addBase() throws IOException {
+        Path base = scratch.file("base" + bases.size() + ".croft");
+        Saving saving = new Saving(0, false, 16, 0, 0, true);
+        SaveOptions options = saving.options(bases);
+        tell("Checkpoint.save(base" + bases.size() + ", ", saving);
+        Checkpoint.save(base, recipe.make(), options);
+        bases.add(base);
+        recipe = recipe.changed(bases.size());
+        states++;
+        declareState();
+    }
+
+    private void declareState() {
+        program().note("Object state" + states + "() {\n" + recipe + "return whole;\n}");
+    }
+
+    /// Tells of a call on the file, which gets a state.
+    private void tell(String call, Saving saving) {
+        if (program().length() == 0) {
+            declareState();
         }
-        options = options.chunkSize(1L << (16 + choices.below(3)));
-        if (choices.yes()) {
-            options = options.message("m".repeat(choices.below(CommitRecord.MAX_MESSAGE_BYTES + 1)));
-        }
-        if (choices.yes()) {
-            options = options.time(Instant.ofEpochMilli(1 + choices.below(1000)));
-        }
-        for (Path base : choices.yes() ? bases : List.<Path>of()) {
-            options = options.base(base);
-        }
-        return options;
+        program().line(call + "state" + states + "(), " + saving + ")");
+    }
+
+    Scratch scratch() {
+        return scratch;
+    }
+
+    @Override
+    public void close() throws IOException {
+        scratch.close();
     }
 
     private Saved saved(SaveOptions options) {
@@ -154,8 +219,9 @@ final class History {
                 options.time());
     }
 
-    private void save() throws IOException {
-        SaveOptions options = options();
+    private void save(Saving saving) throws IOException {
+        SaveOptions options = saving.options(bases);
+        tell("Checkpoint.save(path, ", saving);
         DedupReport report = Checkpoint.save(path, recipe.make(), options).dedup().orElseThrow();
         chunk = options.chunkSize();
         snapshots.clear();
@@ -163,8 +229,13 @@ final class History {
         checkReport(report, Files.size(path) - FileLayout.DATA_START);
     }
 
-    private void append() throws IOException {
-        SaveOptions options = options();
+    private void append(Saving saving) throws IOException {
+        if (snapshots.isEmpty()) {
+            save(saving);
+            return;
+        }
+        SaveOptions options = saving.options(bases);
+        tell("CroftFile.open(path).commit(", saving);
         long before = Files.size(path);
         DedupReport report = CroftFile.open(path).commit(recipe.make(), options);
         snapshots.add(saved(options));
@@ -185,15 +256,16 @@ final class History {
     private void compact() throws IOException {
         boolean[] keeps = new boolean[snapshots.size()];
         for (int i = 0; i < keeps.length; i++) {
-            keeps[i] = choices.yes();
+            keeps[i] = choices().yes();
         }
-        keeps[choices.below(keeps.length)] = true;
+        keeps[choices().below(keeps.length)] = true;
         long before = Files.size(path);
-        SaveOptions saving = SaveOptions.defaults().compress(switch ((int) (before % 3)) {
-            case 0 -> Compression.ALONE;
-            case 1 -> Compression.AGAINST_BASE;
-            default -> Compression.NONE;
-        });
+        Compression compression = List.of(Compression.ALONE, Compression.AGAINST_BASE, Compression.NONE)
+                .get((int) (before % 3));
+        SaveOptions saving = SaveOptions.defaults().compress(compression);
+        program().line("CroftFile.open(path, SaveOptions.defaults().compress(Compression." + compression
+                + "), OpenOptions.defaults()).compact(info -> " + Arrays.toString(keeps)
+                + "[info.sequence() - 1])");
         long saved = CroftFile.open(path, saving, OpenOptions.defaults())
                 .compact(info -> keeps[(int) info.sequence() - 1]);
         assertThat(saved).isEqualTo(before - Files.size(path)).isGreaterThan(-mostGrowth());
@@ -217,21 +289,24 @@ final class History {
     }
 
     private void export() throws IOException {
-        int number = choices.below(snapshots.size());
+        int number = choices().below(snapshots.size());
         Path target = scratch.file("exported.croft");
+        program().line("CroftFile.open(path).copy(target, " + snapshots.get(number).commit + "L)");
         CroftFile.open(path).copy(target, snapshots.get(number).commit);
         checkFile(target, List.of(snapshots.get(number)));
     }
 
     private void flatten() throws IOException {
-        int number = choices.below(snapshots.size());
+        int number = choices().below(snapshots.size());
         Path alone = scratch.file("flat.croft");
+        program().line("CroftFile.open(path).copyWithBases(target, " + snapshots.get(number).commit + "L)");
         CroftFile.open(path).copyWithBases(alone, snapshots.get(number).commit);
         checkFile(alone, List.of(snapshots.get(number)));
     }
 
-    private void stream() throws IOException {
-        SaveOptions options = options().uuid(new UUID(0, choices.bits())).root(scratch.directory());
+    private void stream(Saving saving) throws IOException {
+        SaveOptions options = saving.options(bases).uuid(new UUID(0, choices().bits())).root(scratch.directory());
+        tell("Checkpoint.save(channel, ", saving);
         Path target = scratch.file("sealed.croft");
         try (FileChannel channel = FileChannel.open(target, StandardOpenOption.CREATE, StandardOpenOption.WRITE,
                 StandardOpenOption.TRUNCATE_EXISTING)) {
@@ -248,12 +323,17 @@ final class History {
         byte[] file = Files.readAllBytes(path);
         Header header = Header.decode(MemorySegment.ofArray(file).asSlice(0, FileLayout.HEADER_BYTES));
         int start = (int) Math.max(file.length, header.slotsEnd());
-        byte[] torn = Arrays.copyOf(file, start + 1 + choices.below(10_000));
+        byte[] torn = Arrays.copyOf(file, start + 1 + choices().below(10_000));
+        program().note("// The file gets " + (torn.length - file.length) + " more bytes, as by an append that is cut.");
         Arrays.fill(torn, start, torn.length, (byte) 7);
         Files.write(path, torn);
     }
 
-    private void check() throws IOException {
+    /// Throws an [AssertionError] if the file is not what it has to be.
+    void check() throws IOException {
+        if (snapshots.isEmpty()) {
+            return;
+        }
         checkFile(path, snapshots);
         checkIsolation();
         try (Stream<Path> files = Files.list(scratch.directory())) {

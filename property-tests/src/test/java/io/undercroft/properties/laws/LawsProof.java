@@ -2,22 +2,22 @@ package io.undercroft.properties.laws;
 
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Report;
+import io.undercroft.properties.ChainModel;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
 import io.undercroft.properties.Scratch;
 import io.undercroft.properties.formats.Writer;
 import io.undercroft.properties.states.OddGeometry;
-import io.undercroft.properties.states.StateMaker;
+import io.undercroft.properties.states.StateSketch;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
-import java.util.SplittableRandom;
+import java.util.function.Supplier;
 
 /// Checks every [Law] of as many random states as there is time for, and makes as many [histories][History] of files.
 public final class LawsProof {
-    private static final int MAX_CHOICES = 2000;
+    private static final int STEPS = 20;
 
     private LawsProof() {}
 
@@ -26,50 +26,45 @@ public final class LawsProof {
         return RandomProof.report("laws", (seed, scratch) -> {
             List<Figure> figures = new ArrayList<>();
             for (Law law : Law.values()) {
-                figures.addAll(prove(law.toString(), each, new SplittableRandom(seed),
-                        choices -> law.check(StateMaker.make(choices), scratch)));
+                figures.addAll(prove(law.toString(), each, RandomProof.samples(StateSketch.plain(), seed),
+                        state -> law.check(state.make(), scratch)));
             }
             for (Writer writer : Writer.all()) {
                 figures.addAll(prove(writer + ": what is written is read, what is not is refused by path",
-                        each.dividedBy(2), new SplittableRandom(seed), choices -> checkWriter(writer, choices)));
+                        each.dividedBy(2), RandomProof.samples(OddGeometry.any(), seed),
+                        state -> checkWriter(writer, state)));
             }
             figures.addAll(prove("every snapshot is what was saved, whatever was done to its file", each,
-                    new SplittableRandom(seed), LawsProof::makeHistory));
+                    RandomProof.samples(History.chains(History.Checks.ALL).withMaxTransformations(STEPS), seed),
+                    chain -> ChainModel.run(chain, History::check)));
             return figures;
         });
     }
 
     @FunctionalInterface
-    private interface Check {
-        void of(byte[] choices) throws IOException;
+    private interface Check<T> {
+        void of(T sample) throws IOException;
     }
 
-    private static void checkWriter(Writer writer, byte[] choices) throws IOException {
+    private static void checkWriter(Writer writer, OddGeometry state) throws IOException {
         try (Scratch scratch = Scratch.make()) {
-            writer.check(OddGeometry.make(choices), scratch);
+            writer.check(state.make(), scratch);
         }
     }
 
-    private static void makeHistory(byte[] choices) throws IOException {
-        try (Scratch scratch = Scratch.make()) {
-            History.make(choices, scratch, History.Checks.ALL);
-        }
-    }
-
-    private static List<Figure> prove(String law, Duration time, SplittableRandom random, Check check)
+    private static <T> List<Figure> prove(String law, Duration time, Supplier<T> samples, Check<T> check)
             throws IOException {
         long end = System.nanoTime() + time.toNanos();
         int states = 0;
         int broken = 0;
         while (System.nanoTime() < end) {
-            byte[] choices = new byte[random.nextInt(MAX_CHOICES)];
-            random.nextBytes(choices);
+            T sample = samples.get();
             states++;
             try {
-                check.of(choices);
+                check.of(sample);
             } catch (AssertionError | RuntimeException e) {
                 if (broken++ == 0) {
-                    System.err.println("BROKEN by the choices " + HexFormat.of().formatHex(choices));
+                    System.err.println("BROKEN by\n" + sample);
                     e.printStackTrace();
                 }
             }

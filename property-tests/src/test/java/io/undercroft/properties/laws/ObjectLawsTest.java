@@ -1,20 +1,19 @@
 package io.undercroft.properties.laws;
 
 import io.undercroft.properties.Scratch;
-import io.undercroft.properties.states.ObjectMaker;
+import io.undercroft.properties.states.StateSketch;
 import java.io.IOException;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
-import net.jqwik.api.RandomDistribution;
 
-/// The laws of [Law#ofObjects], of any state of Java objects.
+/// A state of Java objects is opened as it was saved. The laws are those of [Law#ofObjects].
 class ObjectLawsTest {
     @Provide
-    Arbitrary<byte[]> choices() {
-        return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(400);
+    Arbitrary<StateSketch> states() {
+        return StateSketch.ofObjects();
     }
 
     @Provide
@@ -23,9 +22,9 @@ class ObjectLawsTest {
     }
 
     @Property(tries = 400)
-    void aLawHoldsOfJavaObjects(@ForAll("laws") Law law, @ForAll("choices") byte[] choices) throws IOException {
+    void aLawHoldsOfJavaObjects(@ForAll("laws") Law law, @ForAll("states") StateSketch state) throws IOException {
         try (Scratch scratch = Scratch.make()) {
-            law.check(ObjectMaker.make(choices), scratch);
+            law.check(state.make(), scratch);
         }
     }
 }

@@ -6,7 +6,7 @@ import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
 import io.undercroft.properties.damage.ObjectFuzz;
 import io.undercroft.properties.damage.ObjectFuzz.Outcome;
-import io.undercroft.properties.states.ObjectMaker;
+import io.undercroft.properties.states.StateSketch;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,11 +15,11 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.Supplier;
 
 /// Saves and opens as many random states of Java objects as there is time for, by every law that holds of them, and
 /// opens as many files whose trees were damaged or mixed up and summed up anew.
 public final class ObjectsProof {
-    private static final int MAX_CHOICES = 1000;
     private static final int MAX_STRIKES = 100;
 
     private ObjectsProof() {}
@@ -30,27 +30,28 @@ public final class ObjectsProof {
             List<Figure> figures = new ArrayList<>();
             for (Law law : Law.ofObjects()) {
                 figures.addAll(new Trial(law.toString(), each, seed).run((state, _) -> {
-                    law.check(ObjectMaker.make(state), scratch);
+                    law.check(state.make(), scratch);
                     return Outcome.STATE;
                 }));
             }
             figures.addAll(new Trial("files with damaged trees", each, seed)
-                    .run((state, strikes) -> ObjectFuzz.ofBytes(ObjectMaker.make(state), strikes, scratch)));
+                    .run((state, strikes) -> ObjectFuzz.ofBytes(state.make(), strikes, scratch)));
             figures.addAll(new Trial("files with nodes in wrong places", each, seed)
-                    .run((state, strikes) -> ObjectFuzz.ofNodes(ObjectMaker.make(state), strikes, scratch)));
+                    .run((state, strikes) -> ObjectFuzz.ofNodes(state.make(), strikes, scratch)));
             return figures;
         });
     }
 
     @FunctionalInterface
     private interface Check {
-        Outcome of(byte[] state, byte[] strikes) throws IOException;
+        Outcome of(StateSketch state, byte[] strikes) throws IOException;
     }
 
     /// One check of many states.
     private static final class Trial {
         private final String name;
         private final long end;
+        private final Supplier<StateSketch> states;
         private final SplittableRandom random;
         private final Map<Outcome, Integer> outcomes = new EnumMap<>(Outcome.class);
         private int broken;
@@ -58,19 +59,20 @@ public final class ObjectsProof {
         Trial(String name, Duration time, long seed) {
             this.name = name;
             this.end = System.nanoTime() + time.toNanos();
+            this.states = RandomProof.samples(StateSketch.ofObjects(), seed);
             this.random = new SplittableRandom(seed);
         }
 
         List<Figure> run(Check check) throws IOException {
             while (System.nanoTime() < end) {
-                byte[] state = bytes(MAX_CHOICES);
+                StateSketch state = states.get();
                 byte[] strikes = bytes(MAX_STRIKES);
                 try {
                     outcomes.merge(check.of(state, strikes), 1, Integer::sum);
                 } catch (AssertionError | RuntimeException | StackOverflowError | OutOfMemoryError e) {
                     if (broken++ == 0) {
-                        System.err.println("BROKEN by the choices " + HexFormat.of().formatHex(state) + " and "
-                                + HexFormat.of().formatHex(strikes));
+                        System.err.println("BROKEN by the strikes " + HexFormat.of().formatHex(strikes) + " and\n"
+                                + state);
                         e.printStackTrace();
                     }
                 }

@@ -1,11 +1,9 @@
 package io.undercroft.properties.laws;
 
-import static io.undercroft.testsupport.TestData.noise;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.undercroft.properties.states.ObjectMaker;
-import io.undercroft.properties.states.StateMaker;
+import io.undercroft.properties.states.StateSketch;
 import io.undercroft.properties.states.TrainingObjects.Block;
 import io.undercroft.properties.states.TrainingObjects.Constant;
 import io.undercroft.properties.states.TrainingObjects.Phase;
@@ -31,6 +29,10 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -113,18 +115,30 @@ class SamenessTest {
                                 .isInstanceOf(AssertionError.class)));
     }
 
-    @Test
-    void aStateIsTheSameAsItself() {
-        byte[] choices = noise(3000, 1);
-        Object state = StateMaker.make(choices);
+    @Provide
+    Arbitrary<StateSketch> plain() {
+        return StateSketch.plain();
+    }
+
+    @Provide
+    Arbitrary<StateSketch> ofObjects() {
+        return StateSketch.ofObjects();
+    }
+
+    @Property(tries = 20)
+    void aStateIsTheSameAsItself(@ForAll("plain") StateSketch sketch) {
+        Object state = sketch.make();
         assertThatCode(() -> Sameness.check(state, state)).doesNotThrowAnyException();
     }
 
-    @Test
-    void equalChoicesMakeTheSameObjects() {
-        byte[] choices = noise(3000, 1);
-        assertThatCode(() -> Sameness.check(ObjectMaker.make(choices), ObjectMaker.make(choices)))
-                .doesNotThrowAnyException();
+    @Property(tries = 20)
+    void aSketchMakesTheSameStateAgain(@ForAll("plain") StateSketch sketch) {
+        assertThatCode(() -> Sameness.check(sketch.make(), sketch.make())).doesNotThrowAnyException();
+    }
+
+    @Property(tries = 20)
+    void aSketchMakesTheSameObjectsAgain(@ForAll("ofObjects") StateSketch sketch) {
+        assertThatCode(() -> Sameness.check(sketch.make(), sketch.make())).doesNotThrowAnyException();
     }
 
     @Test

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/// How large a file is, compared with the bytes of the tensors in it.
+/// A file takes little more than the bytes of the tensors in it.
 class SizeLawsTest {
     private static final int MIB = 1 << 20;
     private static final long ALLOWANCE = 8 << 10;

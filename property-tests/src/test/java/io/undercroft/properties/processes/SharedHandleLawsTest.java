@@ -10,12 +10,10 @@ import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedStorageHandle;
 import io.undercroft.mmap.SharedStorageHandle.Home;
 import io.undercroft.mmap.SharedTensorHandle;
-import io.undercroft.properties.Choices;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import net.jqwik.api.Arbitraries;
@@ -24,10 +22,10 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
-import net.jqwik.api.RandomDistribution;
+import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.condition.OS;
 
-/// Handles are what they print, and what others print is never more than refused.
+/// A handle of shared memory is what it prints, and any other text is refused.
 class SharedHandleLawsTest {
     private static final List<String> PIECES = List.of("undercroft:", "shm/", "fd/", "file/", "?", "&", "=", ",", "%",
             "%00", "%zz", "..", "/", "nbytes=", "id=", "at=", "slice=", "access=read", "dtype=", "shape=", "stride=",
@@ -47,8 +45,46 @@ class SharedHandleLawsTest {
     }
 
     @Provide
-    Arbitrary<byte[]> choices() {
-        return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(60);
+    Arbitrary<SharedTensorHandle> tensors() {
+        Arbitrary<DType> dtypes = Arbitraries.of(DType.FLOAT32, DType.INT8, DType.BFLOAT16, DType.BOOL, DType.COMPLEX64,
+                DType.opaque("float3_e1m1", 24));
+        return Combinators.combine(dtypes, Arbitraries.longs().between(1, 20).list().ofMaxSize(3),
+                Arbitraries.longs().between(0, 49).list().ofSize(3), Arbitraries.longs().between(0, 99),
+                Arbitraries.longs().between(0, 999), Arbitraries.of(false, true), Arbitraries.longs())
+                .as(SharedHandleLawsTest::tensor).withoutEdgeCases();
+    }
+
+    /// What is done to a text.
+    ///
+    /// @param way how
+    /// @param start where; the remainder counts
+    /// @param length for how many characters
+    /// @param piece what is put there
+    private record Strike(Way way, int start, int length, String piece) {
+        enum Way {
+            DELETE, DOUBLE, REPLACE, INSERT
+        }
+
+        void on(StringBuilder text) {
+            int from = start % (text.length() + 1);
+            int to = Math.min(text.length(), from + length);
+            switch (way) {
+                case DELETE -> text.delete(from, to);
+                case DOUBLE -> text.insert(from, text.substring(from, to));
+                case REPLACE -> text.replace(from, to, piece);
+                case INSERT -> text.insert(from, piece);
+            }
+        }
+    }
+
+    /// Runs of characters are taken out or doubled, and pieces of handles and of nothing put in.
+    @Provide
+    Arbitrary<List<Strike>> strikes() {
+        Arbitrary<String> pieces = Arbitraries.oneOf(Arbitraries.of(PIECES),
+                Arbitraries.chars().all().map(String::valueOf));
+        return Combinators.combine(Arbitraries.of(Strike.Way.values()), Arbitraries.integers().between(0, 999),
+                Arbitraries.integers().between(0, 11), pieces).as(Strike::new).list().ofMinSize(1).ofMaxSize(4)
+                .withoutEdgeCases();
     }
 
     @Property
@@ -57,18 +93,18 @@ class SharedHandleLawsTest {
     }
 
     @Property
-    void aHandleOfATensorIsWhatItPrints(@ForAll("choices") byte[] bytes) {
-        SharedTensorHandle handle = tensor(new Choices(bytes));
+    void aHandleOfATensorIsWhatItPrints(@ForAll("tensors") SharedTensorHandle handle) {
         assertThat(SharedTensorHandle.parse(handle.toString())).isEqualTo(handle);
     }
 
     /// Whatever is done to the text, it is a handle again, which prints itself, or refused with the type for it.
     @Property(tries = 5000)
-    void whatIsNoHandleIsRefused(@ForAll("choices") byte[] bytes) {
-        Choices choices = new Choices(bytes);
-        String text = vandalized(tensor(choices).toString(), choices);
+    void whatIsNoHandleIsRefused(@ForAll("tensors") SharedTensorHandle sound,
+            @ForAll("strikes") List<Strike> strikes) {
+        StringBuilder text = new StringBuilder(sound.toString());
+        strikes.forEach(strike -> strike.on(text));
         try {
-            SharedTensorHandle handle = SharedTensorHandle.parse(text);
+            SharedTensorHandle handle = SharedTensorHandle.parse(text.toString());
             assertThat(SharedTensorHandle.parse(handle.toString())).isEqualTo(handle);
         } catch (IllegalArgumentException e) {
             assertThat(e.getMessage()).hasLineCount(1).hasSizeLessThan(600);
@@ -77,18 +113,17 @@ class SharedHandleLawsTest {
 
     /// A handle that says more than there is, or means memory that is gone, opens nothing and changes nothing.
     @Property(tries = 200)
-    void whatIsNotThereIsRefused(@ForAll("choices") byte[] bytes) throws IOException {
+    void whatIsNotThereIsRefused(@ForAll @IntRange(min = 1, max = 10_000) int nbytes,
+            @ForAll @IntRange(min = 1, max = 1 << 30) int larger, @ForAll @IntRange(min = 1, max = 1000) int other)
+            throws IOException {
         if (!OS.LINUX.isCurrentOs()) {
             return;
         }
-        Choices choices = new Choices(bytes);
-        int nbytes = 1 + choices.below(10_000);
         Storage storage = Storage.allocate(nbytes, SharedMemory.allocator());
         try {
             SharedStorageHandle handle = SharedStorageHandle.of(storage);
-            long more = nbytes + 1L + choices.below(1 << 30);
-            SharedStorageHandle tooLarge = copy(handle, handle.identity(), more);
-            SharedStorageHandle another = copy(handle, handle.identity() + 1 + choices.below(1000), nbytes);
+            SharedStorageHandle tooLarge = copy(handle, handle.identity(), (long) nbytes + larger);
+            SharedStorageHandle another = copy(handle, handle.identity() + other, nbytes);
             assertThatThrownBy(tooLarge::open).isInstanceOf(SharedMemoryException.class);
             assertThatThrownBy(another::open).isInstanceOf(SharedMemoryException.class);
             try (SharedMemory memory = SharedMemory.attach(handle.name())) {
@@ -104,39 +139,18 @@ class SharedHandleLawsTest {
                 ByteRange.bytes(nbytes));
     }
 
-    private static SharedTensorHandle tensor(Choices choices) {
-        DType dtype = choices.of(List.of(DType.FLOAT32, DType.INT8, DType.BFLOAT16, DType.BOOL, DType.COMPLEX64,
-                DType.opaque("float3_e1m1", 24)));
-        List<Long> shape = new ArrayList<>();
-        List<Long> stride = new ArrayList<>();
+    private static SharedTensorHandle tensor(DType dtype, List<Long> shape, List<Long> strides, long offset, long more,
+            boolean isConjugated, long identity) {
+        List<Long> stride = strides.subList(0, shape.size());
         long end = 1;
-        for (int d = choices.below(4); d > 0; d--) {
-            shape.add(1L + choices.below(20));
-            stride.add((long) choices.below(50));
-            end += (shape.getLast() - 1) * stride.getLast();
+        for (int d = 0; d < shape.size(); d++) {
+            end += (shape.get(d) - 1) * stride.get(d);
         }
-        long offset = choices.below(100);
-        ByteRange bytes = ByteRange.bytes((offset + end) * dtype.bits() / Byte.SIZE + choices.below(1000));
-        Set<Tensor.Flag> flags = dtype.equals(DType.COMPLEX64) && choices.yes() ? Set.of(Tensor.Flag.CONJ) : Set.of();
-        SharedStorageHandle storage = new SharedStorageHandle(Home.SHARED_MEMORY, "name", choices.bits(),
-                MapMode.SHARED, bytes, bytes);
+        ByteRange bytes = ByteRange.bytes((offset + end) * dtype.bits() / Byte.SIZE + more);
+        Set<Tensor.Flag> flags = dtype.equals(DType.COMPLEX64) && isConjugated ? Set.of(Tensor.Flag.CONJ) : Set.of();
+        SharedStorageHandle storage = new SharedStorageHandle(Home.SHARED_MEMORY, "name", identity, MapMode.SHARED,
+                bytes, bytes);
         return new SharedTensorHandle(storage, dtype.name() + (DType.find(dtype.name()).isPresent() ? "" : ":24"),
                 offset, shape, stride, flags);
-    }
-
-    /// Takes runs of characters out, doubles them, and puts pieces of handles and of nothing in.
-    private static String vandalized(String text, Choices choices) {
-        StringBuilder changed = new StringBuilder(text);
-        for (int i = 1 + choices.below(4); i > 0; i--) {
-            int start = choices.below(changed.length() + 1);
-            int end = Math.min(changed.length(), start + choices.below(12));
-            switch (choices.below(4)) {
-                case 0 -> changed.delete(start, end);
-                case 1 -> changed.insert(start, changed.substring(start, end));
-                case 2 -> changed.replace(start, end, choices.of(PIECES));
-                default -> changed.insert(start, (char) choices.below(1 << 16));
-            }
-        }
-        return changed.toString();
     }
 }

@@ -11,7 +11,8 @@ import io.undercroft.mmap.SharedMemoryDraft;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
 import io.undercroft.mmap.SharedSegment;
-import io.undercroft.properties.Choices;
+import io.undercroft.properties.ChainModel;
+import io.undercroft.properties.states.JavaSource;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -23,19 +24,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import net.jqwik.api.state.Action;
+import net.jqwik.api.state.ActionChain;
+import net.jqwik.api.state.ActionChainArbitrary;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /// Segments of shared memory, each with what it should be: some bytes that are all the same, and a name for as long
 /// as its [NameLifetime] says. One process plays all holders.
-final class SharedMemoryModel implements AutoCloseable {
+final class SharedMemoryModel extends ChainModel {
     private static final Path HOME = Path.of("/dev/shm");
     private static final int MAX_SIZE = 9000;
 
     private final String prefix = "undercroft-law-" + Long.toString(ThreadLocalRandom.current().nextLong(), 36) + "-";
     private final List<String> names = Stream.of("a", "b", "c").map(prefix::concat).toList();
-    private final Choices choices;
     private final Map<String, Segment> named = new HashMap<>();
     private final List<Holder> holders = new ArrayList<>();
 
@@ -71,85 +75,98 @@ final class SharedMemoryModel implements AutoCloseable {
         }
     }
 
-    SharedMemoryModel(Choices choices) {
-        this.choices = choices;
+    /// {@return whatever holders of shared memory can do, one thing after the other}
+    static ActionChainArbitrary<SharedMemoryModel> chains() {
+        return ActionChain.startWith(SharedMemoryModel::new)
+                .withAction(2, ofName(SharedMemoryModel::create))
+                .withAction(ofName(SharedMemoryModel::publish))
+                .withAction(2, ofName(SharedMemoryModel::attach))
+                .withAction(ofName(SharedMemoryModel::unlink))
+                .withAction(2, ofHolder(SharedMemoryModel::close))
+                .withAction(ofHolder(SharedMemoryModel::retain))
+                .withAction(ofHolder(SharedMemoryModel::write))
+                .withAction(action(SharedMemoryModel::list))
+                .withAction(action(SharedMemoryModel::collect));
     }
 
-    /// Does one thing after the other for as long as there are choices, and compares everything after each.
-    void live() throws IOException {
-        while (!choices.areUsedUp()) {
-            step(choices.of(names));
-            holders.forEach(SharedMemoryModel::compare);
-            assertThat(namesThatAreThere()).isEqualTo(named.keySet());
-        }
+    private static Action.Independent<SharedMemoryModel> ofName(StepWith<SharedMemoryModel, String> step) {
+        return action(model -> step.take(model, model.choices().of(model.names)));
     }
 
-    private void step(String name) throws IOException {
-        switch (choices.below(12)) {
-            case 0, 1 -> create(name);
-            case 2 -> publish(name);
-            case 3, 4 -> attach(name);
-            case 5 -> unlink(name);
-            case 6, 7 -> ifAny(this::close);
-            case 8 -> ifAny(this::retain);
-            case 9 -> ifAny(this::write);
-            case 10 -> list();
-            default -> collect();
-        }
+    /// {@return an action of one of the holders, of which there is one from then on}
+    private static Action.Independent<SharedMemoryModel> ofHolder(BiConsumer<SharedMemoryModel, Holder> step) {
+        return action(model -> {
+            if (model.holders.isEmpty()) {
+                model.create(model.names.getFirst());
+            }
+            if (!model.holders.isEmpty()) {
+                step.accept(model, model.choices().of(model.holders));
+            }
+        });
+    }
+
+    /// Compares everything with what it should be.
+    void check() throws IOException {
+        holders.forEach(SharedMemoryModel::compare);
+        assertThat(namesThatAreThere()).isEqualTo(named.keySet());
     }
 
     private void create(String name) throws IOException {
-        NameLifetime lifetime = choices.of(List.of(NameLifetime.values()));
-        int nbytes = choices.below(MAX_SIZE);
+        NameLifetime lifetime = choices().of(List.of(NameLifetime.values()));
+        int nbytes = choices().below(MAX_SIZE);
+        String holder = tellNext("SharedMemory.create(" + JavaSource.of(name) + ", " + nbytes + ", NameLifetime."
+                + lifetime + ")");
         if (named.containsKey(name)) {
             assertRefused(Reason.EXISTS, () -> SharedMemory.create(name, nbytes, lifetime));
             return;
         }
-        hold(SharedMemory.create(name, nbytes, lifetime), new Segment(name, nbytes, lifetime));
+        hold(holder, SharedMemory.create(name, nbytes, lifetime), new Segment(name, nbytes, lifetime));
     }
 
     /// What had the name has none from then on.
     private void publish(String name) throws IOException {
-        NameLifetime lifetime = choices.of(List.of(NameLifetime.values()));
-        int nbytes = choices.below(MAX_SIZE);
+        NameLifetime lifetime = choices().of(List.of(NameLifetime.values()));
+        int nbytes = choices().below(MAX_SIZE);
         Segment segment = new Segment(name, nbytes, lifetime);
-        segment.value = (byte) choices.below(256);
+        segment.value = (byte) choices().below(256);
+        String holder = tellNext("published(" + JavaSource.of(name) + ", " + nbytes + ", NameLifetime." + lifetime
+                + ", (byte) " + segment.value + ")");
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             draft.write(0, MemorySegment.ofArray(new byte[nbytes]).fill(segment.value));
-            hold(draft.publish(name, lifetime), segment);
+            hold(holder, draft.publish(name, lifetime), segment);
         }
     }
 
-    private void hold(SharedMemory memory, Segment segment) {
+    private void hold(String holder, SharedMemory memory, Segment segment) {
         named.put(segment.name, segment);
-        holders.add(new Holder(memory, segment, true));
+        holders.add(new Holder(program().name(holder, memory), segment, true));
+    }
+
+    private String tellNext(String expression) {
+        return program().declare("h", expression);
+    }
+
+    private void tell(Holder holder, String call) {
+        program().line(program().use(holder.memory) + "." + call);
     }
 
     private void attach(String name) throws IOException {
         Segment segment = named.get(name);
+        String holder = tellNext("SharedMemory.attach(" + JavaSource.of("/" + name) + ")");
         if (segment == null) {
             assertRefused(Reason.NOT_FOUND, () -> SharedMemory.attach(name));
         } else {
-            holders.add(new Holder(SharedMemory.attach("/" + name), segment, false));
+            holders.add(new Holder(program().name(holder, SharedMemory.attach("/" + name)), segment, false));
         }
     }
 
     private void unlink(String name) throws IOException {
+        program().line("SharedMemory.unlink(" + JavaSource.of(name) + ")");
         assertThat(SharedMemory.unlink(name)).isEqualTo(named.remove(name) != null);
     }
 
-    @FunctionalInterface
-    private interface Use {
-        void of(Holder holder);
-    }
-
-    private void ifAny(Use use) {
-        if (!holders.isEmpty()) {
-            use.of(choices.of(holders));
-        }
-    }
-
     private void close(Holder holder) {
+        tell(holder, "close()");
         holder.memory.close();
         if (!holder.isOpen()) {
             return;
@@ -170,6 +187,7 @@ final class SharedMemoryModel implements AutoCloseable {
     }
 
     private void retain(Holder holder) {
+        tell(holder, "retain()");
         if (holder.isOpen()) {
             assertThat(holder.memory.retain()).isSameAs(holder.memory);
             holder.count++;
@@ -179,7 +197,8 @@ final class SharedMemoryModel implements AutoCloseable {
     }
 
     private void write(Holder holder) {
-        byte value = (byte) choices.below(256);
+        byte value = (byte) choices().below(256);
+        tell(holder, "segment().fill((byte) " + value + ")");
         if (holder.isOpen()) {
             holder.memory.segment().fill(value);
             holder.segment.value = value;
@@ -189,6 +208,7 @@ final class SharedMemoryModel implements AutoCloseable {
     }
 
     private void list() throws IOException {
+        program().line("SharedMemory.list()");
         Map<String, SharedSegment> listed = SharedMemory.list().stream().filter(each -> isOurs(each.name()))
                 .collect(Collectors.toMap(SharedSegment::name, each -> each));
         assertThat(listed.keySet()).isEqualTo(named.keySet());
@@ -203,6 +223,7 @@ final class SharedMemoryModel implements AutoCloseable {
 
     /// Nobody is dead, so nothing of ours goes.
     private void collect() throws IOException {
+        program().line("SharedMemory.gc()");
         assertThat(SharedMemory.gc()).noneMatch(each -> isOurs(each.name()));
     }
 

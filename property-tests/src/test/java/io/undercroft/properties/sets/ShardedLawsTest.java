@@ -25,7 +25,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 
-/// What holds of sets of shards, whatever their layout.
+/// Any reader of a set of shards sees what the writers had, whatever the layouts of both.
 class ShardedLawsTest {
     @Provide
     Arbitrary<byte[]> choices() {

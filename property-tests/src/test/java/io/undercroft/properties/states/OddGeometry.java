@@ -1,22 +1,27 @@
 package io.undercroft.properties.states;
 
-import io.undercroft.properties.Choices;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.EnumSet;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
+import java.util.Set;
 import java.util.stream.IntStream;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.Combinators;
+import net.jqwik.api.Tuple;
 
-/// Makes states of tensors whose geometry is at the limits of what a tensor may have: no elements and any offset, one
+/// A state of tensors whose geometry is at the limits of what a tensor may have: no elements and any offset, one
 /// element repeated any number of times, any stride in dimensions of size 1, as many dimensions as there may be,
 /// elements that end where the storage ends, storages without bytes, storages that are no whole number of elements.
-public final class OddGeometry {
+///
+/// @param tensors what they are; a usual one follows
+public record OddGeometry(List<Odd> tensors) {
     /// The name of the one usual tensor of every state.
     public static final String USUAL = "usual";
     /// What the others are called, and a number.
@@ -34,99 +39,151 @@ public final class OddGeometry {
             DType.opaque("block", 144), DType.FLOAT4_E2M1FN_X2, DType.FLOAT8_E4M3FN);
     private static final int MOST_TENSORS = 5;
 
-    private final Choices choices;
-    private final List<DType> dtypes;
-    private final List<Storage> storages = new ArrayList<>();
+    /// What is odd about a tensor.
+    enum Way {
+        EMPTY, REPEATED, LAST_ELEMENT, WHOLE, MANY_DIMENSIONS, ON_META, EMPTY_VECTOR, EMPTY_ON_META
+    }
 
-    private OddGeometry(List<DType> dtypes, byte... choices) {
-        this.dtypes = dtypes;
-        this.choices = new Choices(choices);
+    /// One tensor.
+    ///
+    /// @param way what is odd about it
+    /// @param dtype the type of its elements
+    /// @param nbytes the size of its new storage, or -1 for the storage of a tensor before it
+    /// @param rank how many dimensions it has, if any number is possible
+    /// @param at which dimension, element or storage is meant; the remainder counts
+    /// @param numbers its sizes and strides, again from the first one after the last
+    /// @param repeats how often an element is repeated
+    /// @param requiresGrad whether it has a flag
+    record Odd(Way way, DType dtype, int nbytes, int rank, int at, List<Long> numbers, long repeats,
+            boolean requiresGrad) {}
+
+    /// {@return all of them}
+    public static Arbitrary<OddGeometry> any() {
+        Arbitrary<Integer> ranks = Arbitraries.frequencyOf(Tuple.of(6, Arbitraries.integers().between(1, 3)),
+                Tuple.of(1, Arbitraries.integers().between(1, 9)), Tuple.of(1, Arbitraries.just(Shape.MAX_RANK)));
+        Arbitrary<Integer> sizes = Arbitraries.frequencyOf(Tuple.of(1, Arbitraries.just(-1)),
+                Tuple.of(1, Arbitraries.of(0, 1, 3, 8, 10, 64, 100)));
+        Arbitrary<Odd> odd = Combinators.combine(Arbitraries.of(Way.values()), Arbitraries.of(ODD_TYPES), sizes, ranks,
+                StorageSketch.numbers(), Arbitraries.of(NUMBERS).list().ofSize(20), Arbitraries.of(REPEATS),
+                Arbitraries.frequency(Tuple.of(7, false), Tuple.of(1, true))).as(Odd::new);
+        return odd.list().ofMinSize(1).ofMaxSize(MOST_TENSORS).map(OddGeometry::new).withoutEdgeCases();
     }
 
     /// {@return tensors by name, the last of which is as usual}
-    ///
-    /// @param choices what they are; equal choices make equal ones
-    public static SequencedMap<String, Tensor> make(byte... choices) {
-        return new OddGeometry(ODD_TYPES, choices).make();
+    public SequencedMap<String, Tensor> make() {
+        return new Maker().make(tensors);
     }
 
-    private SequencedMap<String, Tensor> make() {
-        SequencedMap<String, Tensor> tensors = new LinkedHashMap<>();
-        int count = 1 + (choices.yes() ? choices.below(MOST_TENSORS) : 0);
-        for (int i = 0; i < count; i++) {
-            tensors.put(ODD + i, tensor());
+    /// {@return a Java program that makes the state}
+    @Override
+    public String toString() {
+        Maker maker = new Maker();
+        maker.make(tensors);
+        return maker.program.toString();
+    }
+
+    private static final class Maker {
+        private final Program program = new Program();
+        private final List<Storage> storages = new ArrayList<>();
+
+        SequencedMap<String, Tensor> make(List<Odd> tensors) {
+            SequencedMap<String, Tensor> state = program.declare("m", new LinkedHashMap<>(),
+                    "new LinkedHashMap<String, Tensor>()");
+            for (int i = 0; i < tensors.size(); i++) {
+                Tensor tensor = tensor(tensors.get(i));
+                state.put(ODD + i, tensor);
+                program.line("m0.put(\"" + ODD + i + "\", " + program.use(tensor) + ")");
+            }
+            state.put(USUAL, Tensor.of(1f, 2f));
+            program.line("m0.put(\"" + USUAL + "\", Tensor.of(1f, 2f))");
+            return state;
         }
-        tensors.put(USUAL, Tensor.of(1f, 2f));
-        return tensors;
-    }
 
-    private Tensor tensor() {
-        DType dtype = choices.of(dtypes);
-        Tensor tensor = switch (choices.below(7)) {
-            case 0 -> empty(storage(), dtype);
-            case 1 -> repeated(storage(), dtype);
-            case 2 -> atTheEnd(storage(), dtype);
-            case 3 -> ofManyDimensions(storage(), dtype);
-            case 4 -> onMeta(dtype);
-            case 5 -> Tensor.of(storage(), dtype, choices.of(NUMBERS), Shape.of(0), choices.of(NUMBERS));
-            default -> empty(Storage.meta(choices.of(NUMBERS)), dtype);
-        };
-        return choices.below(8) == 7 ? tensor.withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD)) : tensor;
-    }
-
-    private Storage storage() {
-        if (storages.isEmpty() || choices.yes()) {
-            storages.add(Storage.allocate(choices.of(List.of(0, 1, 3, 8, 10, 64, 100))));
+        private Tensor tensor(Odd odd) {
+            Tensor tensor = switch (odd.way) {
+                case EMPTY -> empty(storage(odd), odd);
+                case REPEATED -> repeated(storage(odd), odd);
+                case LAST_ELEMENT -> atTheEnd(storage(odd), odd);
+                case WHOLE -> whole(storage(odd), odd);
+                case MANY_DIMENSIONS -> ofManyDimensions(storage(odd), odd);
+                case ON_META -> onMeta(odd);
+                case EMPTY_VECTOR -> tensor(storage(odd), odd, number(odd, 0), new long[]{0}, number(odd, 1));
+                case EMPTY_ON_META -> empty(meta(number(odd, 0)), odd);
+            };
+            return odd.requiresGrad
+                    ? program.declare("t", tensor.withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD)),
+                            program.use(tensor) + ".withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD))")
+                    : tensor;
         }
-        return choices.of(storages);
-    }
 
-    private Tensor empty(Storage storage, DType dtype) {
-        int rank = choices.below(8) == 7 ? Shape.MAX_RANK : 1 + choices.below(3);
-        long[] sizes = numbers(rank);
-        sizes[choices.below(rank)] = 0;
-        return Tensor.of(storage, dtype, choices.of(NUMBERS), Shape.of(sizes), numbers(rank));
-    }
-
-    private long[] numbers(int rank) {
-        return IntStream.range(0, rank).mapToLong(_ -> choices.of(NUMBERS)).toArray();
-    }
-
-    private Tensor repeated(Storage storage, DType dtype) {
-        long elements = elements(storage, dtype);
-        if (elements == 0) {
-            return empty(storage, dtype);
+        private Tensor tensor(Storage storage, Odd odd, long offset, long[] sizes, long... strides) {
+            return program.declare("t", Tensor.of(storage, odd.dtype, offset, Shape.of(sizes), strides),
+                    "Tensor.of(" + program.use(storage) + ", " + JavaSource.of(odd.dtype) + ", "
+                            + JavaSource.numbers(offset) + ", " + JavaSource.of(Shape.of(sizes)) + ", new long[]{"
+                            + JavaSource.numbers(strides) + "})");
         }
-        return Tensor.of(storage, dtype, choices.below((int) elements), Shape.of(choices.of(REPEATS), 1), 0,
-                choices.of(NUMBERS));
-    }
 
-    private Tensor atTheEnd(Storage storage, DType dtype) {
-        long elements = elements(storage, dtype);
-        return elements == 0
-                ? Tensor.of(storage, dtype, 0, Shape.of(0), 1)
-                : choices.yes()
-                        ? Tensor.of(storage, dtype, elements - 1, Shape.SCALAR)
-                        : Tensor.of(storage, dtype, 0, Shape.of(elements), 1);
-    }
-
-    private Tensor ofManyDimensions(Storage storage, DType dtype) {
-        if (elements(storage, dtype) == 0) {
-            return empty(storage, dtype);
+        private Storage storage(Odd odd) {
+            if (!storages.isEmpty() && odd.nbytes < 0) {
+                return storages.get(odd.at % storages.size());
+            }
+            int nbytes = Math.max(odd.nbytes, 0);
+            storages.add(program.declare("s", Storage.allocate(nbytes), "Storage.allocate(" + nbytes + ")"));
+            return storages.getLast();
         }
-        int rank = choices.yes() ? Shape.MAX_RANK : 1 + choices.below(9);
-        return Tensor.of(storage, dtype, 0,
-                Shape.of(Collections.nCopies(rank, 1L).stream().mapToLong(i -> i).toArray()),
-                numbers(rank));
-    }
 
-    private Tensor onMeta(DType dtype) {
-        long nbytes = choices.of(NUMBERS);
-        long elements = nbytes / Byte.SIZE * Byte.SIZE / dtype.bits();
-        return Tensor.of(Storage.meta(nbytes), dtype, 0, Shape.of(elements), 1);
-    }
+        private Storage meta(long nbytes) {
+            return program.declare("s", Storage.meta(nbytes), "Storage.meta(" + JavaSource.numbers(nbytes) + ")");
+        }
 
-    private static long elements(Storage storage, DType dtype) {
-        return storage.nbytes() * Byte.SIZE / dtype.bits();
+        private static long number(Odd odd, int index) {
+            return odd.numbers.get(index % odd.numbers.size());
+        }
+
+        private static long[] numbers(Odd odd, int from, int count) {
+            return IntStream.range(from, from + count).mapToLong(i -> number(odd, i)).toArray();
+        }
+
+        private Tensor empty(Storage storage, Odd odd) {
+            long[] sizes = numbers(odd, 1, odd.rank);
+            sizes[odd.at % odd.rank] = 0;
+            return tensor(storage, odd, number(odd, 0), sizes, numbers(odd, 1 + odd.rank, odd.rank));
+        }
+
+        private Tensor repeated(Storage storage, Odd odd) {
+            long elements = elements(storage, odd);
+            return elements == 0
+                    ? empty(storage, odd)
+                    : tensor(storage, odd, odd.at % elements, new long[]{odd.repeats, 1}, 0, number(odd, 0));
+        }
+
+        private Tensor atTheEnd(Storage storage, Odd odd) {
+            long elements = elements(storage, odd);
+            return elements == 0
+                    ? whole(storage, odd)
+                    : tensor(storage, odd, elements - 1, new long[0]);
+        }
+
+        private Tensor whole(Storage storage, Odd odd) {
+            return tensor(storage, odd, 0, new long[]{elements(storage, odd)}, 1);
+        }
+
+        private Tensor ofManyDimensions(Storage storage, Odd odd) {
+            if (elements(storage, odd) == 0) {
+                return empty(storage, odd);
+            }
+            long[] sizes = new long[odd.rank];
+            Arrays.fill(sizes, 1);
+            return tensor(storage, odd, 0, sizes, numbers(odd, 0, odd.rank));
+        }
+
+        private Tensor onMeta(Odd odd) {
+            long nbytes = number(odd, 0);
+            return tensor(meta(nbytes), odd, 0, new long[]{nbytes / Byte.SIZE * Byte.SIZE / odd.dtype.bits()}, 1);
+        }
+
+        private static long elements(Storage storage, Odd odd) {
+            return storage.nbytes() * Byte.SIZE / odd.dtype.bits();
+        }
     }
 }

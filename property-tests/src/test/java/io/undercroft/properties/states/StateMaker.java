@@ -1,203 +1,320 @@
 package io.undercroft.properties.states;
 
-import io.undercroft.properties.Choices;
-import io.undercroft.serializer.state.Symbol;
+import io.undercroft.properties.states.StateSketch.Item;
+import io.undercroft.properties.states.StateSketch.Item.Again;
+import io.undercroft.properties.states.StateSketch.Item.Nest;
+import io.undercroft.properties.states.StateSketch.Item.OfStorage;
+import io.undercroft.properties.states.StateSketch.Item.OfTensor;
+import io.undercroft.properties.states.StateSketch.Item.Value;
+import io.undercroft.properties.states.StateSketch.Kind;
+import io.undercroft.properties.states.StateSketch.Put;
+import io.undercroft.properties.states.TrainingObjects.Block;
+import io.undercroft.properties.states.TrainingObjects.Bundle;
+import io.undercroft.properties.states.TrainingObjects.Constant;
+import io.undercroft.properties.states.TrainingObjects.Cosine;
+import io.undercroft.properties.states.TrainingObjects.Module;
+import io.undercroft.properties.states.TrainingObjects.Phase;
+import io.undercroft.properties.states.TrainingObjects.Schedule;
+import io.undercroft.properties.states.TrainingObjects.StageKey;
+import io.undercroft.properties.states.TrainingObjects.Trainer;
+import io.undercroft.properties.states.TrainingObjects.Wrapper;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
-import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
-import io.undercroft.storage.Device;
-import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.TypedStorage;
-import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
-/// Makes states of every shape that a state can have: containers in containers, each of them perhaps again in another
-/// place or in itself, and tensors that share storages in every way.
-public final class StateMaker {
-    private static final int MAX_DEPTH = 100;
-    private static final int LEAVES = 14;
-    private static final int CONTAINERS = 6;
+/// Makes the state of a sketch, and writes the program that makes it.
+final class StateMaker {
+    private final Program program = new Program();
+    private final TensorMaker tensors = new TensorMaker(program);
+    private final List<Object> known = new ArrayList<>();
+    private final List<Open> open = new ArrayList<>();
 
-    private static final List<String> STRINGS = List.of("", "weight", "model.layers.0.weight", "a/b", "~", "~1", "/",
-            "$tensor", "#2",
-            "0", "1", "é", "e\u0301", "\uD83D\uDE00", "\u0000", "\u202E", "line\nbreak", "\uFFFF", "\u65E5\u672C\u8A9E",
-            " ", "x".repeat(300));
-    private static final List<Double> DOUBLES = List.of(0.0, -0.0, 1.5, Double.NaN, Double.POSITIVE_INFINITY,
-            Double.NEGATIVE_INFINITY,
-            Double.MIN_VALUE, -Double.MAX_VALUE, Double.longBitsToDouble(0x7ff8_0000_dead_beefL));
-    private static final List<Long> LONGS = List.of(0L, 1L, -1L, 127L, 128L, -128L, 1L << 31, Long.MAX_VALUE,
-            Long.MIN_VALUE);
-    private static final List<Device> DEVICES = List.of(Device.CPU, Device.META, Device.cuda(0), Device.cuda(7),
-            Device.parse("mps"));
-    private static final List<Shape> SHAPES = List.of(Shape.of(), Shape.of(0), Shape.of(2, 3), Shape.of(1L << 40, 0),
-            Shape.of(1L << 62));
+    /// A container into which something can be put.
+    private record Open(Kind kind, Object container) {}
 
-    private final Choices choices;
-    private final TensorMaker tensors;
-    private final List<Object> containers = new ArrayList<>();
-
-    private StateMaker(Choices choices) {
-        this.choices = choices;
-        this.tensors = new TensorMaker(choices);
-    }
-
-    /// {@return a state; equal choices make equal ones}
-    public static Object make(byte... bytes) {
-        return new StateMaker(new Choices(bytes)).root();
-    }
-
-    /// Mostly a map or a list that takes all choices there are, as a leaf at the top would leave them unused.
-    private Object root() {
-        switch (choices.below(8)) {
-            case 0 -> {
-                return value(0);
-            }
-            case 1 -> {
-                List<Object> list = remember(new ArrayList<>());
-                while (!choices.areUsedUp()) {
-                    list.add(value(0));
-                }
-                return list;
-            }
-            default -> {
-                Map<Object, Object> map = remember(new LinkedHashMap<>());
-                while (!choices.areUsedUp()) {
-                    map.put(key(2), value(0));
-                }
-                return map;
+    /// {@return the state}
+    Object make(StateSketch sketch) {
+        List<Put> puts = sketch.puts();
+        Object state;
+        if (sketch.root() == Kind.BARE) {
+            state = puts.isEmpty() ? "" : item(puts.getFirst().item());
+            puts = puts.isEmpty() ? puts : puts.subList(1, puts.size());
+        } else {
+            state = nest(new Nest(sketch.root(), "", 0, List.of()));
+        }
+        for (Put put : puts) {
+            if (!open.isEmpty()) {
+                put(open.get(open.size() - 1 - put.into() % open.size()), put);
             }
         }
+        program.line("Object state = " + program.use(state));
+        return state;
     }
 
-    private Object value(int depth) {
-        // As many containers as choices allow, else states stay small; of the rest half are tensors, what this library
-        // is for.
-        return switch (choices.below(12)) {
-            case 0, 1, 2 -> leaf();
-            case 3, 4, 5, 6 -> tensors.tensor();
-            case 7 -> containers.isEmpty() ? "" : choices.of(containers);
-            default -> depth < MAX_DEPTH ? container(depth + 1) : leaf();
+    String program() {
+        return program.toString();
+    }
+
+    private @Nullable Object item(Item item) {
+        return switch (item) {
+            case Value(Object value) -> value instanceof byte[] bytes ? bytes.clone() : value;
+            case OfTensor(TensorSketch sketch) -> tensors.tensor(sketch);
+            case OfStorage(StorageSketch sketch, boolean isTyped) -> {
+                Storage storage = tensors.storage(sketch);
+                yield isTyped
+                        ? program.declare("u", new TypedStorage(storage, DType.UINT8),
+                                "new TypedStorage(" + program.use(storage) + ", DType.UINT8)")
+                        : storage;
+            }
+            case Again(int which) -> known.isEmpty() ? "" : known.get(which % known.size());
+            case Nest nest -> nest(nest);
         };
     }
 
-    private Object leaf() {
-        return switch (choices.below(LEAVES)) {
-            case 0 -> null;
-            case 1 -> choices.yes();
-            case 2 -> choices.of(LONGS);
-            case 3 -> choices.bits();
-            case 4 -> choices.of(DOUBLES);
-            case 5 -> choices.of(STRINGS);
-            case 6 -> bytes();
-            case 7 -> BigInteger.ONE.shiftLeft(Long.SIZE).add(BigInteger.valueOf(choices.bits()))
-                    .shiftLeft(choices.below(200)).negate();
-            case 8 -> new Complex(choices.of(DOUBLES), choices.of(DOUBLES));
-            case 9 -> choices.of(DType.values());
-            case 10 -> choices.yes() ? choices.of(DEVICES) : choices.of(SHAPES);
-            case 11 -> new Symbol("torch." + choices.of(STRINGS));
-            case 12 -> tensors.storage();
-            default -> new TypedStorage(tensors.storage(), DType.UINT8);
+    // ---- what is put into what is there ----
+
+    private void put(Open into, Put put) {
+        Object container = into.container;
+        String name = program.use(container);
+        switch (into.kind) {
+            case SET -> add(name, (Collection<?>) container, put.key());
+            case KEY_SET -> add(name, (Collection<?>) container, put.key());
+            case TREE_SET -> add(name, (Collection<?>) container, ((StageKey) put.key()).name());
+            case KEYS -> set(name, (Object[]) container, put.slot(), put.key());
+            case TEXTS -> set(name, (Object[]) container, put.slot(), ((StageKey) put.key()).name());
+            default -> putItem(into, name, put, item(put.item()));
+        }
+    }
+
+    private void putItem(Open into, String name, Put put, @Nullable Object value) {
+        switch (into.container) {
+            case TypedMap map when put.slot() % 4 == 3 -> attribute(name, map.attributes(), put.key(), value);
+            case Typed typed when put.slot() % 2 == 1 || value instanceof Map ->
+                attribute(name, typed.attributes(), put.key(), value);
+            case Typed typed -> {
+                typed.value(value);
+                program.line(name + ".value(" + program.use(value) + ")");
+            }
+            case Map<?, ?> map -> put(name, map, key(into.kind, put.key()), value);
+            case ArrayList<?> list when into.kind == Kind.LIST -> add(name, list, value);
+            case Collection<?> collection -> add(name, collection, something(value));
+            case Schedule[] schedules -> {
+                Object schedule = value instanceof Schedule ? value : nest(new Nest(Kind.CONSTANT, "", 0, List.of()));
+                set(name, schedules, put.slot(), schedule);
+            }
+            case Object[] array -> set(name, array, put.slot(), value);
+            case Block block -> {
+                boolean isFirst = put.slot() % 2 == 0;
+                block.first = isFirst ? value : block.first;
+                block.second = isFirst ? block.second : value;
+                program.line(name + (isFirst ? ".first = " : ".second = ") + program.use(value));
+            }
+            case Wrapper wrapper when put.slot() > 5 -> {
+                wrapper.anything = value;
+                program.line(name + ".anything = " + program.use(value));
+            }
+            case Wrapper wrapper when put.slot() > 3 -> {
+                wrapper.outerWeight(value);
+                program.line(name + ".outerWeight(" + program.use(value) + ")");
+            }
+            case Module module -> putField(name, module, put.slot() % 4, value);
+            default -> throw new IllegalArgumentException(into.kind.toString());
+        }
+    }
+
+    private void putField(String name, Module module, int slot, @Nullable Object value) {
+        String shown = program.use(slot == 3 ? something(value) : value);
+        switch (slot) {
+            case 0 -> module.weight(value);
+            case 1 -> module.parent = value;
+            case 2 -> module.bias = Optional.ofNullable(value);
+            default -> module.children.add(something(value));
+        }
+        program.line(name + switch (slot) {
+            case 0 -> ".weight(" + shown + ")";
+            case 1 -> ".parent = " + shown;
+            case 2 -> ".bias = Optional.ofNullable(" + shown + ")";
+            default -> ".children.add(" + shown + ")";
+        });
+    }
+
+    private static @Nullable Object key(Kind kind, @Nullable Object key) {
+        return switch (kind) {
+            case TEXT_MAP, TREE_MAP -> ((StageKey) key).name();
+            case NUMBER_MAP -> ((StageKey) key).id();
+            case PHASE_MAP, ENUM_MAP -> ((StageKey) key).phase();
+            default -> key;
         };
     }
 
-    private byte[] bytes() {
-        byte[] made = new byte[choices.below(40)];
-        for (int i = 0; i < made.length; i++) {
-            made[i] = (byte) choices.below(256);
-        }
-        return made;
+    @SuppressWarnings("unchecked")
+    private void put(String name, Map<?, ?> map, @Nullable Object key, @Nullable Object value) {
+        ((Map<Object, Object>) map).put(key, value);
+        program.line(name + ".put(" + JavaSource.of(key) + ", " + program.use(value) + ")");
     }
 
-    private Object container(int depth) {
-        return switch (choices.below(CONTAINERS)) {
-            case 0 -> map(depth, remember(new LinkedHashMap<>()));
-            case 1 -> list(depth);
-            case 2 -> tuple(depth);
-            case 3 -> set();
-            case 4 -> typedMap(depth);
-            default -> typed(depth);
+    private void attribute(String name, Map<String, Object> attributes, @Nullable Object key, @Nullable Object value) {
+        put(name + ".attributes()", attributes, key instanceof String ? key : "note", value);
+    }
+
+    @SuppressWarnings("unchecked")
+    private void add(String name, Collection<?> collection, @Nullable Object value) {
+        ((Collection<Object>) collection).add(value);
+        program.line(name + ".add(" + program.use(value) + ")");
+    }
+
+    private void set(String name, Object[] array, int slot, @Nullable Object value) {
+        if (array.length > 0) {
+            array[slot % array.length] = value;
+            program.line(name + "[" + slot % array.length + "] = " + program.use(value));
+        }
+    }
+
+    private static Object something(@Nullable Object value) {
+        return Objects.requireNonNullElse(value, "nothing");
+    }
+
+    // ---- new containers ----
+
+    private Object nest(Nest nest) {
+        List<@Nullable Object> parts = new ArrayList<>();
+        nest.parts().forEach(part -> parts.add(item(part)));
+        Kind kind = nest.kind();
+        int number = nest.number();
+        int length = number % 5;
+        String name = JavaSource.of(nest.name());
+        Phase phase = Phase.values()[number % Phase.values().length];
+        return switch (kind) {
+            case MAP, TEXT_MAP, NUMBER_MAP, KEY_MAP, PHASE_MAP ->
+                open(kind, "m", new LinkedHashMap<>(), "new LinkedHashMap<Object, Object>()");
+            case ENUM_MAP -> open(kind, "m", new EnumMap<>(Phase.class), "new EnumMap<Phase, Object>(Phase.class)");
+            case TREE_MAP -> number % 2 == 0
+                    ? open(kind, "m", new TreeMap<>(), "new TreeMap<String, Object>()")
+                    : open(kind, "m", new TreeMap<>(Collections.reverseOrder()),
+                            "new TreeMap<String, Object>(Collections.reverseOrder())");
+            case LIST -> open(kind, "l", new ArrayList<>(), "new ArrayList<Object>()");
+            case DEQUE -> open(kind, "l", new ArrayDeque<>(), "new ArrayDeque<Object>()");
+            case SAFE_LIST -> open(kind, "l", new CopyOnWriteArrayList<>(), "new CopyOnWriteArrayList<Object>()");
+            case LIST_COPY -> {
+                parts.replaceAll(StateMaker::something);
+                yield known("l", List.copyOf(parts), "List.<Object>of(" + program.useAll(parts) + ")");
+            }
+            case TUPLE -> known("p", new Tuple(parts), "Tuple.of(" + program.useAll(parts) + ")");
+            case SET, KEY_SET -> open(kind, "k", new LinkedHashSet<>(), "new LinkedHashSet<Object>()");
+            case TREE_SET -> open(kind, "k", new TreeSet<>(), "new TreeSet<String>()");
+            case ENUM_SET -> number % 2 == 0
+                    ? known("k", EnumSet.noneOf(Phase.class), "EnumSet.noneOf(Phase.class)")
+                    : known("k", EnumSet.of(Phase.DONE, phase), "EnumSet.of(Phase.DONE, Phase." + phase.name() + ")");
+            case TYPED_MAP -> open(kind, "m", new TypedMap("collections." + nest.name()),
+                    "new TypedMap(" + JavaSource.of("collections." + nest.name()) + ")");
+            case TYPED -> open(kind, "o", new Typed("torch.nn." + nest.name(), null),
+                    "new Typed(" + JavaSource.of("torch.nn." + nest.name()) + ", null)");
+            case KEYS -> open(kind, "a", new StageKey[length], "new StageKey[" + length + "]");
+            case TEXTS -> open(kind, "a", new String[length], "new String[" + length + "]");
+            case SCHEDULES -> open(kind, "a", new Schedule[length], "new Schedule[" + length + "]");
+            case OBJECTS -> open(kind, "a", new Object[length], "new Object[" + length + "]");
+            case ROWS -> rows(length);
+            case PRIMITIVES -> primitives(number / 7, number % 7);
+            case TRAINER -> known("o",
+                    new Trainer(nest.name(), part(parts, 0), part(parts, 1), number, 0.5f, phase, parts.toArray()),
+                    "new Trainer(" + name + ", " + program.use(part(parts, 0)) + ", " + program.use(part(parts, 1))
+                            + ", " + number + ", 0.5f, Phase." + phase.name() + ", new Object[]{"
+                            + program.useAll(parts) + "})");
+            case CONSTANT -> known("o", new Constant(0.1), "new Constant(0.1)");
+            case COSINE -> known("o", new Cosine(1, -0.0, Duration.ofSeconds(number), part(parts, 0)),
+                    "new Cosine(1, -0.0, Duration.ofSeconds(" + number + "), " + program.use(part(parts, 0)) + ")");
+            case BUNDLE -> known("o", new Bundle(nest.name(), part(parts, 0), part(parts, 1)), "new Bundle(" + name
+                    + ", " + program.use(part(parts, 0)) + ", " + program.use(part(parts, 1)) + ")");
+            case MODULE -> counted(open(kind, "o", new Module(nest.name()), "new Module(" + name + ")"), number);
+            case WRAPPER -> {
+                Wrapper wrapper = open(kind, "o", new Wrapper(nest.name(), null), "new Wrapper(" + name + ", null)");
+                wrapper.phase = phase;
+                program.line(program.use(wrapper) + ".phase = Phase." + phase.name());
+                yield counted(wrapper, number);
+            }
+            case BLOCK -> {
+                Block block = open(kind, "o", new Block(), "new Block()");
+                block.open = number % 2 == 0;
+                program.line(program.use(block) + ".open = " + block.open);
+                yield block;
+            }
+            // Not known: an optional has no identity.
+            case OPTIONAL -> program.declare("o", Optional.of(something(part(parts, 0))),
+                    "Optional.of(" + program.use(something(part(parts, 0))) + ")");
+            case COUNTER -> known("o", new AtomicLong(mixed(number)), "new AtomicLong(" + mixed(number) + "L)");
+            case BITS -> known("o", BitSet.valueOf(new long[]{mixed(number)}),
+                    "BitSet.valueOf(new long[]{" + mixed(number) + "L})");
+            case BARE -> throw new IllegalArgumentException("no container");
         };
     }
 
-    private <T> T remember(T container) {
-        containers.add(container);
-        return container;
+    private Module counted(Module module, int calls) {
+        module.calls = calls;
+        program.line(program.use(module) + ".calls = " + calls);
+        return module;
     }
 
-    private int count() {
-        return choices.areUsedUp() ? 0 : choices.below(8);
-    }
-
-    private Map<Object, Object> map(int depth, Map<Object, Object> map) {
-        for (int left = count(); left > 0; left--) {
-            map.put(key(2), value(depth));
+    /// Each row can be in other places, too.
+    private Object rows(int length) {
+        float[][] rows = known("a", new float[length][2], "new float[" + length + "][2]");
+        for (int i = 0; i < length; i++) {
+            known("a", rows[i], program.use(rows) + "[" + i + "]");
         }
-        return map;
+        return rows;
     }
 
-    private List<Object> list(int depth) {
-        List<Object> list = remember(new ArrayList<>());
-        for (int left = count(); left > 0; left--) {
-            list.add(value(depth));
-        }
-        return list;
-    }
-
-    private Tuple tuple(int depth) {
-        var tuple = new Tuple.Builder();
-        for (int left = count(); left > 0; left--) {
-            tuple.add(value(depth));
-        }
-        return remember(tuple.tuple());
-    }
-
-    private Set<Object> set() {
-        Set<Object> set = remember(new LinkedHashSet<>());
-        for (int left = count(); left > 0; left--) {
-            set.add(key(2));
-        }
-        return set;
-    }
-
-    private TypedMap typedMap(int depth) {
-        TypedMap map = remember(new TypedMap("collections." + choices.of(STRINGS)));
-        map(depth, map);
-        attributes(depth, map.attributes());
-        return map;
-    }
-
-    private Typed typed(int depth) {
-        Typed typed = remember(new Typed("torch.nn." + choices.of(STRINGS), null));
-        Object value = value(depth);
-        if (!(value instanceof Map)) {
-            typed.value(value);
-        }
-        attributes(depth, typed.attributes());
-        return typed;
-    }
-
-    private void attributes(int depth, Map<String, Object> attributes) {
-        for (int left = choices.below(3); left > 0; left--) {
-            attributes.put(choices.of(STRINGS), value(depth));
-        }
-    }
-
-    private Object key(int tuples) {
-        return switch (choices.below(tuples > 0 ? 9 : 8)) {
-            case 0, 1, 2 -> choices.of(STRINGS);
-            case 3 -> choices.of(LONGS);
-            case 4 -> (long) choices.below(5);
-            case 5 -> choices.yes() ? choices.of(DOUBLES) : null;
-            case 6 -> choices.yes();
-            case 7 -> choices.yes() ? choices.of(DType.values()) : new Complex(1, choices.below(3));
-            default -> Tuple.of(key(tuples - 1), key(tuples - 1));
+    private Object primitives(int number, int way) {
+        return switch (way) {
+            case 0 -> known("a", new float[]{1.5f, Float.intBitsToFloat(0x7fc0_beef)},
+                    "new float[]{1.5f, Float.intBitsToFloat(0x7fc0_beef)}");
+            case 1 -> known("a", new double[number % 5], "new double[" + number % 5 + "]");
+            case 2 -> known("a", new int[]{1, -number}, "new int[]{1, " + -number + "}");
+            case 3 -> known("a", new long[]{mixed(number)}, "new long[]{" + mixed(number) + "L}");
+            case 4 -> known("a", new short[number % 5], "new short[" + number % 5 + "]");
+            case 5 -> known("a", new boolean[]{true, number % 2 == 0},
+                    "new boolean[]{true, " + (number % 2 == 0) + "}");
+            default -> known("a", new char[]{'a', '\uD800'}, "new char[]{'a', '\\uD800'}");
         };
+    }
+
+    /// 64 bits of a small number.
+    private static long mixed(int number) {
+        return number * 0x9E37_79B9_7F4A_7C15L;
+    }
+
+    private static @Nullable Object part(List<@Nullable Object> parts, int index) {
+        return index < parts.size() ? parts.get(index) : null;
+    }
+
+    private <T> T known(String prefix, T made, String expression) {
+        known.add(made);
+        return program.declare(prefix, made, expression);
+    }
+
+    private <T> T open(Kind kind, String prefix, T made, String expression) {
+        open.add(new Open(kind, made));
+        return known(prefix, made, expression);
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.properties.Choices;
+import io.undercroft.properties.states.JavaSource;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.DType.Kind;
@@ -16,17 +17,24 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
+import net.jqwik.api.state.Action;
 
 /// What should come of the elements of the last tensor of a chain, in other tensors.
 final class ElementCopies {
     private final Choices choices;
     private final ViewChain chain;
 
-    ElementCopies(Choices choices, ViewChain chain) {
-        this.choices = choices;
+    private ElementCopies(ViewChain chain) {
+        this.choices = chain.choices();
         this.chain = chain;
+    }
+
+    /// {@return an action on the elements of the last tensor}
+    static Action.Independent<ViewChain> action(Consumer<ElementCopies> step) {
+        return ViewChain.link(chain -> step.accept(new ElementCopies(chain)));
     }
 
     // ---- to new tensors ----
@@ -34,14 +42,15 @@ final class ElementCopies {
     /// A copy is equal, whatever the strides, until one of its elements is written.
     void compare() {
         ModelledTensor from = chain.last();
+        chain.tell("contentEquals", chain.program().use(from.tensor()) + ".copy()");
         Tensor copy = from.tensor().copy();
-        assertThat(copy.contentEquals(from.tensor())).as("%s is its copy", chain).isTrue();
-        assertThat(from.tensor().contentEquals(from.tensor())).as("%s is itself", chain).isTrue();
+        assertThat(copy.contentEquals(from.tensor())).as("%s is its copy", chain.name()).isTrue();
+        assertThat(from.tensor().contentEquals(from.tensor())).as("%s is itself", chain.name()).isTrue();
         if (from.model().numel() > 0) {
             long[] index = from.model().sizes().stream().mapToLong(choices::below).toArray();
             Complex old = copy.getComplex(index);
             copy.setLong(index, old.real() == 1 ? 2 : 1);
-            assertThat(copy.contentEquals(from.tensor())).as("%s is a changed copy", chain).isFalse();
+            assertThat(copy.contentEquals(from.tensor())).as("%s is a changed copy", chain.name()).isFalse();
         }
     }
 
@@ -49,16 +58,17 @@ final class ElementCopies {
     void convert() {
         ModelledTensor from = chain.last();
         DType other = choices.of(ViewChain.DTYPES);
+        chain.tell("to", JavaSource.of(other));
         Tensor there = from.tensor().to(other);
         if (other.equals(from.dtype())) {
             assertThat(there).isSameAs(from.tensor());
             return;
         }
         ModelledTensor converted = converted(from, there, other);
-        converted.check(chain + " -> " + other);
+        converted.check(chain.name() + " -> " + other);
         if (reals(converted).equals(reals(from))) {
             Tensor back = there.to(from.dtype());
-            converted(converted, back, from.dtype()).check(chain + " -> " + other + " -> " + from.dtype());
+            converted(converted, back, from.dtype()).check(chain.name() + " -> " + other + " -> " + from.dtype());
         }
     }
 
@@ -68,11 +78,12 @@ final class ElementCopies {
 
     /// Arrays have the elements in order, converted.
     void toArrays() {
+        chain.tell("toLongArray", "");
         Tensor tensor = chain.last().tensor();
-        assertThat(tensor.toLongArray()).as("%s", chain).isEqualTo(wholes(DType.INT64).toArray());
-        assertThat(tensor.toIntArray()).as("%s", chain)
+        assertThat(tensor.toLongArray()).as("%s", chain.name()).isEqualTo(wholes(DType.INT64).toArray());
+        assertThat(tensor.toIntArray()).as("%s", chain.name())
                 .isEqualTo(wholes(DType.INT32).mapToInt(Math::toIntExact).toArray());
-        assertThat(tensor.toDoubleArray()).as("%s", chain).isEqualTo(chain.last().elements().stream()
+        assertThat(tensor.toDoubleArray()).as("%s", chain.name()).isEqualTo(chain.last().elements().stream()
                 .mapToDouble(parts -> Encoding.number(chain.last().dtype(), parts).real()).toArray());
     }
 
@@ -91,15 +102,13 @@ final class ElementCopies {
 
     // ---- to tensors that there are ----
 
-    /// Copies another tensor into the last of the chain, which then has the values that the other had before.
-    ///
-    /// @param other a chain on the same first tensor, or on another
-    void copyFrom(ViewChain other) {
+    /// Copies another tensor into the last of the chain, which then has the values that the other had before: the one
+    /// with which the chain did not go on, on the same storage or on another.
+    void copyFrom() {
         ModelledTensor target = chain.last();
-        ModelledTensor source = fitting(other.last(), target);
-        String story = chain + " copyFrom " + other + " at " + source.tensor().storageOffset() + " by "
-                + List.of(source.tensor().shape(), IntStream.range(0, source.tensor().dim())
-                        .mapToObj(source.tensor()::stride).toList());
+        ModelledTensor source = fitting(chain.left(), target);
+        chain.tell("copyFrom", chain.program().use(source.tensor()));
+        String story = chain.name();
         boolean fits = canExpand(source.model().sizes(), target.model().sizes());
         if (!fits || (target.repeats() && !isSameWindow(source, target))) {
             assertThatThrownBy(() -> target.tensor().copyFrom(source.tensor()), "%s", story)
@@ -109,8 +118,7 @@ final class ElementCopies {
             target.tensor().copyFrom(source.tensor());
             settle(target, wanted, story);
         }
-        chain.check();
-        other.check();
+        source.check(chain.name());
     }
 
     private static boolean isSameWindow(ModelledTensor source, ModelledTensor target) {
@@ -126,7 +134,11 @@ final class ElementCopies {
         }
         DType dtype = copies ? source.dtype() : target.dtype();
         Window window = window(source.memory(), dtype, target);
-        Tensor tensor = Tensor.of(source.memory().storage, dtype, window.offset(), window.shape(), window.strides());
+        Tensor tensor = chain.program().declare("t",
+                Tensor.of(source.memory().storage, dtype, window.offset(), window.shape(), window.strides()),
+                "Tensor.of(" + chain.program().use(source.tensor()) + ".storage(), " + JavaSource.of(dtype) + ", "
+                        + window.offset() + ", " + JavaSource.of(window.shape()) + ", "
+                        + JavaSource.numbers(window.strides()) + ")");
         return new ModelledTensor(tensor, source.memory(), dtype, Set.of(), window.model(dtype));
     }
 

@@ -7,9 +7,11 @@ import io.undercroft.mmap.ByteRange;
 import io.undercroft.mmap.FileStorage;
 import io.undercroft.mmap.MapMode;
 import io.undercroft.mmap.MappingException;
-import io.undercroft.properties.Choices;
+import io.undercroft.properties.ChainModel;
+import io.undercroft.properties.Scratch;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -19,15 +21,19 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.BiConsumer;
+import net.jqwik.api.state.Action;
+import net.jqwik.api.state.ActionChain;
+import net.jqwik.api.state.ActionChainArbitrary;
 import org.jspecify.annotations.Nullable;
 
 /// A file and the storages that are opened on it, each with what it should be: the file an array of bytes, a storage a
 /// window on it, of which a copy-on-write one has a copy from its first write on.
-final class FileStorageModel {
+final class FileStorageModel extends ChainModel {
     /// All in one page, which a copy-on-write mapping copies as a whole.
     private static final int MAX_SIZE = 600;
 
-    private final Choices choices;
+    private final Scratch scratch;
     private final Path path;
     private byte @Nullable [] file;
     private final List<View> views = new ArrayList<>();
@@ -48,44 +54,62 @@ final class FileStorageModel {
         }
     }
 
-    FileStorageModel(Choices choices, Path path) {
-        this.choices = choices;
-        this.path = path;
+    private FileStorageModel() {
+        try {
+            this.scratch = Scratch.make();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        this.path = scratch.file("bytes");
     }
 
-    /// Does one thing after the other for as long as there are choices, and compares everything after each.
-    void live() throws IOException {
-        while (!choices.areUsedUp()) {
-            step();
-            compare();
-        }
-        for (View view : views) {
-            if (!view.isReleased) {
-                view.storage.release();
+    /// {@return whatever can be done to a file and the storages on it, one thing after the other}
+    static ActionChainArbitrary<FileStorageModel> chains() {
+        return ActionChain.startWith(FileStorageModel::new)
+                .withAction(4, action(FileStorageModel::open))
+                .withAction(2, action(FileStorageModel::writeFile))
+                .withAction(onOne(FileStorageModel::release))
+                .withAction(onOne(FileStorageModel::resize))
+                .withAction(4, onOne(FileStorageModel::write));
+    }
+
+    /// {@return an action on one of the storages, if there is one}
+    private static Action.Independent<FileStorageModel> onOne(BiConsumer<FileStorageModel, View> step) {
+        return action(model -> {
+            if (model.views.isEmpty()) {
+                model.open();
             }
-        }
-        views.clear();
-        compare();
+            if (!model.views.isEmpty()) {
+                step.accept(model, model.choices().of(model.views));
+            }
+        });
     }
 
-    private void step() throws IOException {
-        switch (choices.below(views.isEmpty() ? 4 : 10)) {
-            case 0, 1, 2 -> open();
-            case 3 -> writeFile();
-            case 4 -> release(choices.of(views));
-            case 5 -> resize(choices.of(views));
-            default -> write(choices.of(views));
+    /// Releases all storages, after which the file must be as it was, and deletes it.
+    @Override
+    public void close() throws IOException {
+        try (scratch) {
+            views.stream().filter(view -> !view.isReleased).forEach(view -> view.storage.release());
+            views.clear();
+            check();
         }
+    }
+
+    private String name(View view) {
+        return program().use(view.storage);
     }
 
     private void open() throws IOException {
-        MapMode mode = choices.of(List.of(MapMode.values()));
-        int offset = choices.yes() ? 0 : choices.below(MAX_SIZE);
-        boolean isWhole = choices.below(3) == 0;
-        int size = choices.below(MAX_SIZE);
+        MapMode mode = choices().of(List.of(MapMode.values()));
+        int offset = choices().yes() ? 0 : choices().below(MAX_SIZE);
+        boolean isWhole = choices().below(3) == 0;
+        int size = choices().below(MAX_SIZE);
         ByteRange range = (isWhole ? ByteRange.whole() : ByteRange.bytes(size)).from(offset);
         boolean creates = mode == MapMode.SHARED && !isWhole && size > 0;
         byte[] before = file;
+        String expression = "FileStorage.open(path, MapMode." + mode + ", ByteRange."
+                + (isWhole ? "whole()" : "bytes(" + size + ")") + ".from(" + offset + "))";
+        String name = program().declare("s", expression);
         if (before == null && !creates) {
             assertThatThrownBy(() -> FileStorage.open(path, mode, range)).isInstanceOf(NoSuchFileException.class);
             return;
@@ -96,7 +120,7 @@ final class FileStorageModel {
             assertThatThrownBy(() -> FileStorage.open(path, mode, range)).isInstanceOf(MappingException.class);
             return;
         }
-        Storage storage = FileStorage.open(path, mode, range);
+        Storage storage = program().name(name, FileStorage.open(path, mode, range));
         if (creates) {
             file = Arrays.copyOf(before == null ? new byte[0] : before, Math.max(length, end));
         }
@@ -111,19 +135,23 @@ final class FileStorageModel {
     private void writeFile() throws IOException {
         byte[] there = file;
         if (there == null) {
-            there = new byte[choices.below(MAX_SIZE)];
+            there = new byte[choices().below(MAX_SIZE)];
+            program().line("Files.write(path, new byte[" + there.length + "])");
             Files.write(path, there);
             file = there;
         } else if (there.length > 0) {
-            int at = choices.below(there.length);
-            there[at] = (byte) choices.below(256);
+            int at = choices().below(there.length);
+            there[at] = (byte) choices().below(256);
+            program().line("Files.newByteChannel(path, WRITE).position(" + at + ").write(ByteBuffer.wrap(new byte[]{"
+                    + there[at] + "}))");
             try (var channel = Files.newByteChannel(path, StandardOpenOption.WRITE)) {
                 channel.position(at).write(ByteBuffer.wrap(there, at, 1));
             }
         }
     }
 
-    private static void release(View view) {
+    private void release(View view) {
+        program().line(name(view) + ".release()");
         if (view.isReleased) {
             assertThatThrownBy(view.storage::release).isInstanceOf(IllegalStateException.class);
         } else {
@@ -133,7 +161,8 @@ final class FileStorageModel {
     }
 
     private void resize(View view) {
-        int size = choices.below(MAX_SIZE);
+        int size = choices().below(MAX_SIZE);
+        program().line(name(view) + ".resize(" + size + ")");
         assertThatThrownBy(() -> view.storage.resize(size)).isInstanceOf(
                 view.isReleased ? IllegalStateException.class : UnsupportedOperationException.class);
     }
@@ -142,8 +171,9 @@ final class FileStorageModel {
         if (view.size == 0) {
             return;
         }
-        int at = choices.below(view.size);
-        byte value = (byte) choices.below(256);
+        int at = choices().below(view.size);
+        byte value = (byte) choices().below(256);
+        program().line(name(view) + ".set(" + at + ", (byte) " + value + ")");
         if (view.isReleased) {
             assertThatThrownBy(() -> view.storage.set(at, value)).isInstanceOf(IllegalStateException.class);
         } else if (view.mode == MapMode.READ_ONLY) {
@@ -162,7 +192,8 @@ final class FileStorageModel {
         return view.copy == null ? all : view.copy;
     }
 
-    private void compare() throws IOException {
+    /// Compares everything with what it should be.
+    void check() throws IOException {
         byte[] expected = file;
         if (expected == null) {
             assertThat(path).doesNotExist();

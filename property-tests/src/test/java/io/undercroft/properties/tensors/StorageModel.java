@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.undercroft.mmap.SharedStorageHandle;
-import io.undercroft.properties.Choices;
+import io.undercroft.properties.ChainModel;
+import io.undercroft.properties.states.JavaSource;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
@@ -17,6 +18,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
+import net.jqwik.api.state.Action;
+import net.jqwik.api.state.ActionChain;
+import net.jqwik.api.state.ActionChainArbitrary;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.condition.OS;
@@ -25,10 +30,9 @@ import org.junit.jupiter.api.condition.OS;
 ///
 /// Whatever is done is done to both. Where the model says that it cannot be done, the storage must throw, and stay as
 /// it was.
-final class StorageModel {
+final class StorageModel extends ChainModel {
     private static final int MAX_SIZE = 40;
 
-    private final Choices choices;
     private final List<Twin> twins = new ArrayList<>();
     private final List<Window> windows = new ArrayList<>();
 
@@ -86,67 +90,89 @@ final class StorageModel {
         }
     }
 
-    StorageModel(Choices choices) {
-        this.choices = choices;
-        allocate();
+    /// {@return whatever can be done to storages, one thing after the other}
+    static ActionChainArbitrary<StorageModel> chains() {
+        return ActionChain.startWith(StorageModel::new)
+                .withAction(action(StorageModel::allocate))
+                .withAction(2, onOne(StorageModel::slice))
+                .withAction(2, onOne(StorageModel::resize))
+                .withAction(onOne(StorageModel::fill))
+                .withAction(onOne(StorageModel::set))
+                .withAction(onOne(StorageModel::copyFrom))
+                .withAction(onOne(StorageModel::copy))
+                .withAction(onOne(StorageModel::retain))
+                .withAction(onOne(StorageModel::release))
+                .withAction(onOne(StorageModel::see))
+                .withAction(2, onOne(StorageModel::asElements))
+                .withAction(onOne(StorageModel::shareMemory))
+                .withAction(onOne(StorageModel::outside));
     }
 
-    /// Does one thing after the other for as long as there are choices, and compares everything after each.
-    void live() {
-        try {
-            while (!choices.areUsedUp()) {
-                step(choices.of(twins));
-                twins.forEach(StorageModel::compare);
-                windows.forEach(StorageModel::compare);
+    /// {@return an action on one of the storages}
+    private static Action.Independent<StorageModel> onOne(BiConsumer<StorageModel, Twin> step) {
+        return action(model -> {
+            if (model.twins.isEmpty()) {
+                model.allocate();
             }
-        } finally {
-            // So that names in shared memory do not wait for the garbage collector.
-            twins.stream().filter(twin -> twin.isShared).forEach(twin -> {
-                while (twin.storage.referenceCount() > 0) {
-                    twin.storage.release();
-                }
-            });
-        }
+            step.accept(model, model.choices().of(model.twins));
+        });
     }
 
-    private void step(Twin twin) {
-        switch (choices.below(16)) {
-            case 0 -> allocate();
-            case 1, 2 -> slice(twin);
-            case 3, 4 -> resize(twin);
-            case 5 -> fill(twin);
-            case 6 -> set(twin);
-            case 7 -> copyFrom(twin, choices.of(twins));
-            case 8 -> copy(twin);
-            case 9 -> retain(twin);
-            case 10 -> release(twin);
-            case 11 -> see(twin);
-            case 12, 13 -> asElements(twin);
-            case 14 -> shareMemory(twin);
-            default -> outside(twin);
-        }
+    /// Compares everything with what it should be.
+    void check() {
+        twins.forEach(StorageModel::compare);
+        windows.forEach(StorageModel::compare);
+    }
+
+    /// Frees what is shared, so that names in shared memory do not wait for the garbage collector.
+    @Override
+    public void close() {
+        twins.stream().filter(twin -> twin.isShared).forEach(twin -> {
+            while (twin.storage.referenceCount() > 0) {
+                twin.storage.release();
+            }
+        });
+    }
+
+    /// Adds a call on a storage to the program.
+    private void tell(Twin twin, String call) {
+        program().line(name(twin) + "." + call);
+    }
+
+    private String name(Twin twin) {
+        return program().use(twin.storage);
     }
 
     private void allocate() {
-        int size = choices.below(MAX_SIZE);
-        twins.add(new Twin(Storage.allocate(size), null, 0, size));
+        int size = choices().below(MAX_SIZE);
+        Storage storage = program().declare("s", Storage.allocate(size), "Storage.allocate(" + size + ")");
+        twins.add(new Twin(storage, null, 0, size));
     }
 
     private void slice(Twin of) {
-        int offset = choices.below(of.size + 1);
-        int size = choices.below(of.size - offset + 1);
+        int offset = choices().below(of.size + 1);
+        int size = choices().below(of.size - offset + 1);
         if (of.references == 0) {
+            tell(of, "slice(" + offset + ", " + size + ")");
             assertRefused(of, () -> of.storage.slice(offset, size));
             return;
         }
-        Twin slice = new Twin(of.storage.slice(offset, size), of.root(), of.start + offset, size);
+        addSlice(of, offset, size);
+    }
+
+    private Twin addSlice(Twin of, int offset, int size) {
+        Storage made = program().declare("s", of.storage.slice(offset, size),
+                name(of) + ".slice(" + offset + ", " + size + ")");
+        Twin slice = new Twin(made, of.root(), of.start + offset, size);
         of.root().references++;
         assertThat(slice.storage.base()).contains(of.root().storage);
         twins.add(slice);
+        return slice;
     }
 
     private void resize(Twin twin) {
-        int size = choices.below(MAX_SIZE);
+        int size = choices().below(MAX_SIZE);
+        tell(twin, "resize(" + size + ")");
         if (twin.references == 0) {
             assertRefused(twin, () -> twin.storage.resize(size));
             assertRefused(twin, () -> bytesOf(twin).resize(size));
@@ -155,7 +181,7 @@ final class StorageModel {
             assertThatThrownBy(() -> twin.storage.resize(size)).isInstanceOf(UnsupportedOperationException.class);
         } else {
             assertThat(twin.storage.isResizable()).isTrue();
-            if (choices.yes()) {
+            if (choices().yes()) {
                 twin.storage.resize(size);
             } else {
                 assertThat(bytesOf(twin).resize(size).size()).isEqualTo(size);
@@ -170,7 +196,8 @@ final class StorageModel {
     }
 
     private void fill(Twin twin) {
-        byte value = (byte) choices.below(256);
+        byte value = (byte) choices().below(256);
+        tell(twin, "fill((byte) " + value + ")");
         if (!twin.isReadable()) {
             assertRefused(twin, () -> twin.storage.fill(value));
             return;
@@ -185,8 +212,9 @@ final class StorageModel {
         if (twin.size == 0) {
             return;
         }
-        int index = choices.below(twin.size);
-        byte value = (byte) choices.below(256);
+        int index = choices().below(twin.size);
+        byte value = (byte) choices().below(256);
+        tell(twin, "set(" + index + ", (byte) " + value + ")");
         if (!twin.isReadable()) {
             assertRefused(twin, () -> twin.storage.set(index, value));
             return;
@@ -195,7 +223,16 @@ final class StorageModel {
         twin.set(index, value);
     }
 
-    private void copyFrom(Twin to, Twin from) {
+    /// {@return a slice of the same size, somewhere in the same bytes}
+    private Twin ofTheSameBytes(Twin twin) {
+        Twin root = twin.root();
+        int offset = choices().below(root.bytes.length - twin.size + 1);
+        return addSlice(root, offset, twin.size);
+    }
+
+    private void copyFrom(Twin to) {
+        Twin from = to.isReadable() && choices().yes() ? ofTheSameBytes(to) : choices().of(twins);
+        tell(to, "copyFrom(" + name(from) + ")");
         if (to.size != from.size) {
             assertThatThrownBy(() -> to.storage.copyFrom(from.storage)).isInstanceOf(IllegalArgumentException.class);
         } else if (!to.isReadable() || !from.isReadable()) {
@@ -209,15 +246,18 @@ final class StorageModel {
 
     private void copy(Twin of) {
         if (!of.isReadable()) {
+            tell(of, "copy()");
             assertRefused(of, of.storage::copy);
             return;
         }
-        Twin copy = new Twin(of.storage.copy(), null, 0, of.size);
+        Storage made = program().declare("s", of.storage.copy(), name(of) + ".copy()");
+        Twin copy = new Twin(made, null, 0, of.size);
         System.arraycopy(of.root().bytes, of.start, copy.bytes, 0, of.size);
         twins.add(copy);
     }
 
-    private static void retain(Twin twin) {
+    private void retain(Twin twin) {
+        tell(twin, "retain()");
         if (twin.references == 0) {
             assertRefused(twin, twin.storage::retain);
             return;
@@ -230,15 +270,17 @@ final class StorageModel {
     private void release(Twin twin) {
         long slices = twins.stream().filter(other -> other.base == twin && other.references > 0).count();
         if (twin.references == 0) {
+            tell(twin, "release()");
             assertRefused(twin, twin.storage::release);
         } else if (twin.references > slices) {
+            tell(twin, "release()");
             twin.storage.release();
             twin.release();
         }
     }
 
     private void asElements(Twin twin) {
-        TypedStorage typed = new TypedStorage(twin.storage, choices.of(TypedOperations.DTYPES));
+        TypedStorage typed = new TypedStorage(twin.storage, choices().of(TypedOperations.DTYPES));
         if (!twin.isReadable()) {
             assertRefused(twin, () -> typed.getLong(0));
             assertRefused(twin, () -> typed.fill(1L));
@@ -246,7 +288,8 @@ final class StorageModel {
             return;
         }
         byte[] bytes = twin.copy();
-        TypedOperations.apply(choices, typed, bytes);
+        String typedStorage = "new TypedStorage(" + name(twin) + ", " + JavaSource.of(typed.dtype()) + ")";
+        TypedOperations.apply(choices(), typed, call -> program().line(typedStorage + "." + call), bytes);
         System.arraycopy(bytes, 0, twin.root().bytes, twin.start, twin.size);
     }
 
@@ -255,12 +298,13 @@ final class StorageModel {
         if (!OS.LINUX.isCurrentOs()) {
             return;
         }
+        tell(twin, "shareMemory()");
         if (twin.references == 0) {
             assertRefused(twin, twin.storage::shareMemory);
             return;
         }
         assertThat(twin.storage.isShared()).isEqualTo(twin.root().isShared);
-        if (choices.yes()) {
+        if (choices().yes()) {
             assertThat(twin.storage.shareMemory()).isSameAs(twin.storage);
         } else {
             assertThat(bytesOf(twin).shareMemory()).isEqualTo(bytesOf(twin));
@@ -270,8 +314,10 @@ final class StorageModel {
         assertThat(twin.storage.filename().isPresent()).isEqualTo(twin.base == null);
         if (twin.size > 0 && twin.isReadable()) {
             Storage other = opened(twin.storage);
-            int index = choices.below(twin.size);
-            byte value = (byte) choices.below(256);
+            int index = choices().below(twin.size);
+            byte value = (byte) choices().below(256);
+            program().line("SharedStorageHandle.of(" + name(twin) + ").open().set(" + index + ", (byte) " + value
+                    + ")");
             other.set(index, value);
             twin.set(index, value);
             for (int i = 0; i < twin.size; i++) {
@@ -290,11 +336,14 @@ final class StorageModel {
     }
 
     private void see(Twin twin) {
-        int count = choices.below(5);
-        int stride = 1 + choices.below(3);
-        int offset = choices.below(MAX_SIZE);
+        int count = choices().below(5);
+        int stride = 1 + choices().below(3);
+        int offset = choices().below(MAX_SIZE);
+        String expression = "Tensor.of(" + name(twin) + ", DType.UINT8, " + offset + ", Shape.of(" + count + "), "
+                + stride + ")";
         ThrowingCallable make = () -> {
             Tensor tensor = Tensor.of(twin.storage, DType.UINT8, offset, Shape.of(count), stride);
+            program().declare("t", tensor, expression);
             windows.add(new Window(tensor, twin, offset, count, stride));
         };
         if (count > 0 && offset + (count - 1) * stride >= twin.size) {
@@ -306,8 +355,9 @@ final class StorageModel {
 
     private void outside(Twin twin) {
         long[] wrong = {-1, twin.size, Long.MIN_VALUE, Long.MAX_VALUE};
-        long index = wrong[choices.below(wrong.length)];
+        long index = wrong[choices().below(wrong.length)];
         if (twin.isReadable()) {
+            tell(twin, "get(" + JavaSource.of(index) + ")");
             assertThatThrownBy(() -> twin.storage.get(index)).isInstanceOf(IndexOutOfBoundsException.class);
             assertThatThrownBy(() -> twin.storage.set(index, (byte) 1)).isInstanceOf(IndexOutOfBoundsException.class);
             assertThatThrownBy(() -> twin.storage.slice(index, 1)).isInstanceOf(IndexOutOfBoundsException.class);

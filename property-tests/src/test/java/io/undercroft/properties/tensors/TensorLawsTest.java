@@ -1,71 +1,110 @@
 package io.undercroft.properties.tensors;
 
-import io.undercroft.properties.Choices;
+import io.undercroft.properties.ChainModel;
 import io.undercroft.properties.tensors.ViewChain.Contents;
-import java.util.List;
-import net.jqwik.api.Arbitraries;
+import java.io.IOException;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
-import net.jqwik.api.RandomDistribution;
+import net.jqwik.api.state.ActionChain;
 
-/// Views of views mean what their names say, whatever strides they come to.
+/// Views of views have the elements that their names say, whatever strides they come to.
 class TensorLawsTest {
-    private static final int TRIES = 1000;
+    private static final int TRIES = 800;
+    /// Of the chains whose last actions are not views alone, about a third.
+    private static final int MANY = 8;
+    private static final int LINKS = 5;
 
     @Provide
-    Arbitrary<byte[]> choices() {
-        return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(100);
+    Arbitrary<ActionChain<ViewChain>> views() {
+        return ViewChain.chains(Contents.BYTES).withMaxTransformations(LINKS);
+    }
+
+    @Provide
+    Arbitrary<ActionChain<ViewChain>> writes() {
+        return ViewChain.chains(Contents.BYTES).withAction(MANY, ViewChain.link(ViewChain::write))
+                .withMaxTransformations(LINKS);
+    }
+
+    @Provide
+    Arbitrary<ActionChain<ViewChain>> refusals() {
+        return ViewChain.chains(Contents.BYTES)
+                .withAction(MANY, ViewChain.link(chain -> Refusals.check(chain.last(), chain.name())))
+                .withMaxTransformations(LINKS);
+    }
+
+    @Provide
+    Arbitrary<ActionChain<ViewChain>> comparisons() {
+        return ViewChain.chains(Contents.BYTES).withAction(MANY, ElementCopies.action(ElementCopies::compare))
+                .withMaxTransformations(LINKS);
+    }
+
+    @Provide
+    Arbitrary<ActionChain<ViewChain>> conversions() {
+        return ViewChain.chains(Contents.NUMBERS).withAction(MANY, ElementCopies.action(ElementCopies::convert))
+                .withMaxTransformations(LINKS);
+    }
+
+    @Provide
+    Arbitrary<ActionChain<ViewChain>> arrays() {
+        return ViewChain.chains(Contents.NUMBERS).withAction(MANY, ElementCopies.action(ElementCopies::toArrays))
+                .withMaxTransformations(LINKS);
+    }
+
+    @Provide
+    Arbitrary<ActionChain<ViewChain>> copiesInOneStorage() {
+        return ViewChain.chains(Contents.BYTES).withAction(MANY, ViewChain.link(ViewChain::startAgain))
+                .withAction(MANY, ElementCopies.action(ElementCopies::copyFrom)).withMaxTransformations(LINKS + 2);
+    }
+
+    @Provide
+    Arbitrary<ActionChain<ViewChain>> copiesOfNumbers() {
+        return ViewChain.chains(Contents.NUMBERS).withAction(MANY / 2, ViewChain.link(ViewChain::start))
+                .withAction(MANY / 2, ViewChain.link(ViewChain::startAgain))
+                .withAction(MANY, ElementCopies.action(ElementCopies::copyFrom)).withMaxTransformations(LINKS + 2);
     }
 
     @Property(tries = TRIES)
-    void everyElementOfAViewIsTheOneItShouldBe(@ForAll("choices") byte[] choices) {
-        ViewChain.start(new Choices(choices), Contents.BYTES).grow();
+    void everyElementOfAViewIsTheOneItShouldBe(@ForAll("views") ActionChain<ViewChain> chain) throws IOException {
+        ChainModel.run(chain, ViewChain::check);
     }
 
     @Property(tries = TRIES)
-    void whatIsWrittenThroughAViewIsWrittenThereAndNowhereElse(@ForAll("choices") byte[] choices) {
-        ViewChain.start(new Choices(choices), Contents.BYTES).grow().write().check();
+    void whatIsWrittenThroughAViewIsWrittenThereAndNowhereElse(@ForAll("writes") ActionChain<ViewChain> chain)
+            throws IOException {
+        ChainModel.run(chain, ViewChain::check);
     }
 
     @Property(tries = TRIES / 4)
-    void whatIsOutsideIsRefused(@ForAll("choices") byte[] choices) {
-        ViewChain chain = ViewChain.start(new Choices(choices), Contents.BYTES).grow();
-        Refusals.check(chain.last(), chain);
-        chain.check();
+    void whatIsOutsideIsRefused(@ForAll("refusals") ActionChain<ViewChain> chain) throws IOException {
+        ChainModel.run(chain, ViewChain::check);
     }
 
     @Property(tries = TRIES)
-    void aCopyIsEqualUntilItIsWritten(@ForAll("choices") byte[] choices) {
-        var chosen = new Choices(choices);
-        new ElementCopies(chosen, ViewChain.start(chosen, Contents.BYTES).grow()).compare();
+    void aCopyIsEqualUntilItIsWritten(@ForAll("comparisons") ActionChain<ViewChain> chain) throws IOException {
+        ChainModel.run(chain, ViewChain::check);
     }
 
     @Property(tries = TRIES)
-    void numbersSurviveOtherDTypes(@ForAll("choices") byte[] choices) {
-        var chosen = new Choices(choices);
-        new ElementCopies(chosen, ViewChain.start(chosen, Contents.NUMBERS).grow()).convert();
+    void numbersSurviveOtherDTypes(@ForAll("conversions") ActionChain<ViewChain> chain) throws IOException {
+        ChainModel.run(chain, ViewChain::check);
     }
 
     @Property(tries = TRIES)
-    void arraysHaveTheElementsInOrder(@ForAll("choices") byte[] choices) {
-        var chosen = new Choices(choices);
-        new ElementCopies(chosen, ViewChain.start(chosen, Contents.NUMBERS).grow()).toArrays();
+    void arraysHaveTheElementsInOrder(@ForAll("arrays") ActionChain<ViewChain> chain) throws IOException {
+        ChainModel.run(chain, ViewChain::check);
     }
 
     @Property(tries = TRIES)
-    void aTargetHasWhatItsSourceHadBefore(@ForAll("choices") byte[] choices) {
-        var chosen = new Choices(choices);
-        ViewChain target = ViewChain.start(chosen, chosen.of(List.of(Contents.values())));
-        ViewChain source = target.startAgain();
-        new ElementCopies(chosen, target.grow()).copyFrom(source.grow());
+    void aTargetHasWhatItsSourceHadBefore(@ForAll("copiesInOneStorage") ActionChain<ViewChain> chain)
+            throws IOException {
+        ChainModel.run(chain, ViewChain::check);
     }
 
     @Property(tries = TRIES)
-    void aTargetHasTheNumbersOfAnotherStorage(@ForAll("choices") byte[] choices) {
-        var chosen = new Choices(choices);
-        ViewChain target = ViewChain.start(chosen, Contents.NUMBERS).grow();
-        new ElementCopies(chosen, target).copyFrom(ViewChain.start(chosen, Contents.NUMBERS).grow());
+    void aTargetHasTheNumbersOfAnotherStorage(@ForAll("copiesOfNumbers") ActionChain<ViewChain> chain)
+            throws IOException {
+        ChainModel.run(chain, ViewChain::check);
     }
 }

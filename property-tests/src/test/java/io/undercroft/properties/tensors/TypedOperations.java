@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.properties.Choices;
+import io.undercroft.properties.states.JavaSource;
 import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.DType.Kind;
@@ -12,6 +13,7 @@ import io.undercroft.storage.TypedStorage;
 import java.math.BigInteger;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
@@ -29,9 +31,11 @@ final class TypedOperations {
     private final int itemsize;
     private final int size;
     private final byte[] bytes;
+    private final Consumer<String> story;
 
-    private TypedOperations(Choices choices, TypedStorage storage, byte... bytes) {
+    private TypedOperations(Choices choices, TypedStorage storage, Consumer<String> story, byte... bytes) {
         this.choices = choices;
+        this.story = story;
         this.storage = storage;
         this.dtype = storage.dtype();
         this.itemsize = dtype.itemsize();
@@ -40,8 +44,10 @@ final class TypedOperations {
     }
 
     /// Does one thing to a storage, and changes bytes as it should change those of the storage.
-    static void apply(Choices choices, TypedStorage storage, byte... bytes) {
-        var operations = new TypedOperations(choices, storage, bytes);
+    ///
+    /// @param story takes each call on the storage before it is made
+    static void apply(Choices choices, TypedStorage storage, Consumer<String> story, byte... bytes) {
+        var operations = new TypedOperations(choices, storage, story, bytes);
         operations.step();
         operations.compare();
     }
@@ -88,6 +94,7 @@ final class TypedOperations {
             int index = choices.below(size);
             // Halves hold small integers only without rounding.
             long value = isInteger() ? choices.bits() : small();
+            story.accept("setLong(" + index + ", " + JavaSource.of(value) + ")");
             storage.setLong(index, value);
             put(index, isInteger() ? List.of(value & mask()) : Encoding.number(dtype, (int) value, 0));
         }
@@ -98,6 +105,8 @@ final class TypedOperations {
             int index = choices.below(size);
             double value = isHalf() ? small() : choices.of(DOUBLES);
             boolean isFloat = choices.yes() && (float) value == value;
+            story.accept((isFloat ? "setFloat(" : "setDouble(") + index + ", " + (isFloat ? "(float) " : "")
+                    + JavaSource.of(value) + ")");
             if (isFloat) {
                 storage.setFloat(index, (float) value);
             } else {
@@ -131,6 +140,7 @@ final class TypedOperations {
             int index = choices.below(size);
             int real = small();
             int imaginary = small();
+            story.accept("setComplex(" + index + ", new Complex(" + real + ", " + imaginary + "))");
             storage.setComplex(index, new Complex(real, imaginary));
             put(index, Encoding.number(dtype, real, imaginary));
         }
@@ -138,7 +148,9 @@ final class TypedOperations {
 
     private void fill() {
         int value = small();
-        switch (choices.below(3)) {
+        int way = choices.below(3);
+        story.accept("fill(" + List.of((double) value, value + "L", "new Complex(" + value + ", 0)").get(way) + ")");
+        switch (way) {
             case 0 -> storage.fill((double) value);
             case 1 -> storage.fill((long) value);
             default -> storage.fill(new Complex(value, 0));
@@ -151,6 +163,7 @@ final class TypedOperations {
         DType other = choices.of(DTYPES);
         long[] numbers = new long[size];
         Arrays.setAll(numbers, _ -> choices.below(100));
+        story.accept("copyFrom(TypedStorage.of(" + JavaSource.of(other) + ", " + JavaSource.numbers(numbers) + "))");
         assertThat(storage.copyFrom(TypedStorage.of(other, numbers))).isEqualTo(storage);
         IntStream.range(0, size).forEach(i -> put(i, Encoding.number(dtype, (int) numbers[i], 0)));
         assertThatThrownBy(() -> storage.copyFrom(TypedStorage.allocate(other, size + 1L)))
@@ -162,6 +175,7 @@ final class TypedOperations {
         int count = choices.below(size + 1);
         int from = choices.below(size - count + 1);
         int to = choices.below(size - count + 1);
+        story.accept("slice(" + to + ", " + count + ").copyFrom(slice(" + from + ", " + count + ") of it)");
         TypedStorage target = storage.slice(to, count);
         TypedStorage source = storage.slice(from, count);
         target.copyFrom(source);
@@ -174,6 +188,7 @@ final class TypedOperations {
         int from = choices.below(size + 1);
         boolean isRest = choices.yes();
         int count = isRest ? size - from : choices.below(size - from + 1);
+        story.accept("slice(" + from + (isRest ? "" : ", " + count) + ").fill(7L)");
         TypedStorage slice = isRest ? storage.slice(from) : storage.slice(from, count);
         assertThat(slice.size()).isEqualTo(count);
         slice.fill(7L);
@@ -186,10 +201,12 @@ final class TypedOperations {
     private void convert() {
         IntStream.range(0, size).forEach(i -> {
             int value = choices.below(100);
+            story.accept("setLong(" + i + ", " + value + ")");
             storage.setLong(i, value);
             put(i, Encoding.number(dtype, value, 0));
         });
         DType other = choices.of(DTYPES);
+        story.accept("to(" + JavaSource.of(other) + ")");
         TypedStorage converted = storage.to(other);
         assertThat(converted.dtype()).isEqualTo(other);
         assertThat(converted.size()).isEqualTo(size);
@@ -204,6 +221,7 @@ final class TypedOperations {
     }
 
     private void byteswap() {
+        story.accept("untyped().byteswap(" + JavaSource.of(dtype) + ")");
         if (bytes.length % itemsize != 0) {
             assertThatThrownBy(() -> storage.untyped().byteswap(dtype)).isInstanceOf(IllegalArgumentException.class);
             return;
@@ -219,6 +237,7 @@ final class TypedOperations {
     private void outside() {
         long[] wrong = {-1, size, Long.MIN_VALUE, Long.MAX_VALUE, Long.MAX_VALUE / itemsize + 1};
         long index = wrong[choices.below(wrong.length)];
+        story.accept("get(" + JavaSource.of(index) + ")");
         List.<ThrowingCallable>of(() -> storage.get(index),
                 () -> storage.setLong(index, 1), () -> storage.setDouble(index, 1),
                 () -> storage.setComplex(index, new Complex(1, 1)), () -> storage.slice(index, 1))
