@@ -183,7 +183,7 @@ final class TwoTreeWriters {
 
     /// Returns a number of any magnitude.
     private long number() {
-        return random.nextLong() >>> 1 + random.nextInt(63);
+        return random.nextLong() >>> (1 + random.nextInt(63));
     }
 
     /// Returns text with characters of one to four bytes.
