@@ -293,7 +293,7 @@ class JobsTest {
         try (CroftFile growing = CroftFile.open(file)) {
             for (int step = 0; step < 3; step++) {
                 Tensor weight = TestFiles.random(1, 3 << 18);
-                weight.narrow(0, 0, 1000 * step).fill(step);
+                weight.narrow(0, 0, 1000L * step).fill(step);
                 growing.commit(Map.of("w", weight), options);
             }
         }
