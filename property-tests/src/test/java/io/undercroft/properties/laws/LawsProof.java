@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 
 /// Checks every [Law] of as many random states as there is time for, and makes as many [histories][History] of files.
 public final class LawsProof {
-    private static final int STEPS = 20;
+    private static final int STEPS = 8;
 
     private LawsProof() {}
 

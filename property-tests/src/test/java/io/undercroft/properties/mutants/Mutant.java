@@ -179,7 +179,7 @@ record Mutant(String fault, String law, List<Edit> edits) {
                         "            return Faults.haveSameBytes(bytes, there);",
                         "            long last = Math.max(bytes.byteSize() - 1, 0);\n"
                                 + "            return Faults.haveSameBytes(bytes.asSlice(last), there.asSlice(last));"),
-                of("a chunk is all zeros if it starts with one", states, writer,
+                of("a chunk is all zeros if it starts with one", histories, writer,
                         "                    && Faults.haveSameBytes(bytes.asSlice(0, rest), bytes.asSlice(1));",
                         "                    && Faults.haveSameBytes(bytes.asSlice(0, rest / 2), "
                                 + "bytes.asSlice(1, rest / 2));"),

@@ -130,8 +130,8 @@ public record StateSketch(Kind root, List<Put> puts) {
     }
 
     /// {@return states of Java objects: records, constants, objects with fields, arrays, collections of many classes
-    /// and values of the library, around tensors that share storages; each of them perhaps again in another place or, where
-    /// Java allows it, in itself}
+    /// and values of the library, around tensors that share storages; each of them perhaps again in another place or,
+    /// where Java allows it, in itself}
     public static Arbitrary<StateSketch> ofObjects() {
         Arbitrary<StageKey> keys = Combinators.combine(names(), Arbitraries.integers().between(-4, 4),
                 Arbitraries.of(Phase.values())).as(StageKey::new);

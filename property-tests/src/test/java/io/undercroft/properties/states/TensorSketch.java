@@ -13,8 +13,8 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.Tuple;
 
 /// Which tensor a [TensorMaker] makes. Numbers are reduced to what is possible, by their remainder: a dimension is one
-/// of those that there are, and a stride no longer than the storage has space for. So a sketch has a meaning wherever it
-/// is used.
+/// of those that there are, and a stride no longer than the storage has space for. So a sketch has a meaning wherever
+/// it is used.
 public sealed interface TensorSketch {
     /// All of a storage of its own.
     ///
