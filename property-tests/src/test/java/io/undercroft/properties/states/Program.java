@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /// The Java statements that make objects, written down while the objects are made.
 public final class Program {
     private final StringBuilder lines = new StringBuilder();
-    private final Map<Object, String> names = new IdentityHashMap<>();
+    private final IdentityHashMap<Object, String> names = new IdentityHashMap<>();
     private final Map<String, Integer> counts = new HashMap<>();
 
     /// Declares a variable.
