@@ -22,6 +22,8 @@ final class LawRunner implements TestExecutionListener {
 
     private LawRunner() {}
 
+    /// Runs the laws of a class, or one of them.
+    ///
     /// @param arguments `Class` or `Class#method`
     /// @throws ReflectiveOperationException if there is no such law
     public static void main(String... arguments) throws ReflectiveOperationException {

@@ -205,7 +205,8 @@ final class StateMaker {
         int number = nest.number();
         int length = number % 5;
         String name = JavaSource.of(nest.name());
-        Phase phase = Phase.values()[number % Phase.values().length];
+        List<Phase> phases = List.of(Phase.values());
+        Phase phase = phases.get(number % phases.size());
         return switch (kind) {
             case MAP, TEXT_MAP, NUMBER_MAP, KEY_MAP, PHASE_MAP ->
                 open(kind, "m", new LinkedHashMap<>(), "new LinkedHashMap<Object, Object>()");

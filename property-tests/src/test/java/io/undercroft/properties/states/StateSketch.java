@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalInt;
@@ -89,7 +90,7 @@ public record StateSketch(Kind root, List<Put> puts) {
         BARE;
 
         private static final List<Kind> PLAIN = List.of(MAP, LIST, TUPLE, SET, TYPED_MAP, TYPED);
-        private static final List<Kind> OF_OBJECTS = List.of(values()).subList(TEXT_MAP.ordinal(), BARE.ordinal());
+        private static final List<Kind> OF_OBJECTS = List.copyOf(EnumSet.range(TEXT_MAP, BITS));
     }
 
     // ---- what is in all of them ----

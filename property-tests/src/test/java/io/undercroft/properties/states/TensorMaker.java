@@ -196,7 +196,7 @@ public final class TensorMaker {
     private Tensor view(Tensor of, View view) {
         if (view.way() == TensorSketch.Way.FLAG) {
             Set<Tensor.Flag> flags = EnumSet.allOf(Tensor.Flag.class);
-            flags.removeIf(flag -> (view.third() >> flag.ordinal() & 1) == 0);
+            flags.removeIf(flag -> (view.third() >> TensorSketch.FLAGS.indexOf(flag) & 1) == 0);
             return flagged(of, flags);
         }
         if (view.way() == TensorSketch.Way.RESTRIDE) {

@@ -54,6 +54,8 @@ public sealed interface TensorSketch {
         NARROW, TRANSPOSE, PERMUTE, SELECT, EXPAND, FLAG, RESTRIDE
     }
 
+    /// The flags of tensors, in the order of the bits that stand for them.
+    List<Tensor.Flag> FLAGS = List.of(Tensor.Flag.values());
     /// A type that the library does not know.
     DType UNKNOWN = DType.opaque("float6_e3m2", 6);
 
@@ -100,7 +102,7 @@ public sealed interface TensorSketch {
 
     /// {@return the number that stands for flags in a [View]}
     private static int mask(Set<Tensor.Flag> flags) {
-        return flags.stream().mapToInt(flag -> 1 << flag.ordinal()).sum();
+        return flags.stream().mapToInt(flag -> 1 << FLAGS.indexOf(flag)).sum();
     }
 
     private static Strided strided(Choices choices, StorageSketch storage, List<DType> dtypes) {
