@@ -53,7 +53,9 @@ public record Span(long start, long end) {
     }
 
     /// {@return the bytes from the first of both to the last of both}
-    Span and(Span other) {
+    ///
+    /// @param other a range of the same storage
+    public Span and(Span other) {
         return new Span(Math.min(start, other.start), Math.max(end, other.end));
     }
 }

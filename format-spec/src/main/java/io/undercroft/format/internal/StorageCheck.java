@@ -151,7 +151,7 @@ public final class StorageCheck {
         long start = 0;
         for (ExtentRecord extent : snapshot.extents(storage)) {
             long end = start + extent.length();
-            if (extent.kind() != ExtentKind.ZERO && start < part.end() && end > part.start()) {
+            if (extent.kind() != ExtentKind.ZERO && part.touches(start, end)) {
                 chunks.add(new StorageChunk(storage, start, extent.length(), extent.base(), extent.fileOffset(),
                         extent.sums().checksum(), extent.coding()));
             }

@@ -448,10 +448,7 @@ final class CroftStorages implements AutoCloseable {
                     || (options.checksums() != ChecksumPolicy.NONE && !isMappable());
             List<StorageChunk> chunks = checks ? check.table(number, part) : List.of();
             // All of each chunk is read, as its checksum is that of all of it.
-            Span around = chunks.isEmpty()
-                    ? part
-                    : new Span(Math.min(part.start(), chunks.getFirst().start()),
-                            Math.max(part.end(), chunks.getLast().end()));
+            Span around = chunks.stream().map(chunk -> new Span(chunk.start(), chunk.end())).reduce(part, Span::and);
             CheckedInput input = new CheckedInput(pieces(around),
                     chunks.stream().map(chunk -> sum(chunk, around.start())).toList(), options.memory().isPresent());
             Allocation bytes = reader.copy(input);
