@@ -61,9 +61,12 @@ start_java() {
     fi
     # The archive has only the cache for short commands.
     [ -f "$caches/$cache.aot" ] || cache=short
+    # hexdump alone has Chronicle and its logger, which would come before that of Hadoop.
+    more=${CROFT_CLASSPATH:-}
+    [ "${1:-}" != hexdump ] || more=$lib/hexdump/*${more:+:$more}
     # A cache may be used with a longer class path than the one that it was made with.
-    if [ -n "${CROFT_CLASSPATH:-}" ]; then
-        set -- -cp "$lib/undercroft-cli.jar:$CROFT_CLASSPATH" io.undercroft.cli.Croft "$@"
+    if [ -n "$more" ]; then
+        set -- -cp "$lib/undercroft-cli.jar:$more" io.undercroft.cli.Croft "$@"
     else
         set -- -jar "$lib/undercroft-cli.jar" "$@"
     fi

@@ -9,4 +9,6 @@ module io.undercroft.format {
     exports io.undercroft.format;
     exports io.undercroft.format.dump to io.undercroft.cli, io.undercroft.interop;
     exports io.undercroft.format.internal to io.undercroft.serializer;
+
+    provides io.undercroft.format.dump.FormatDump with io.undercroft.format.dump.SetDump;
 }

@@ -4,6 +4,7 @@
 module io.undercroft.mmap {
     requires static transitive org.jspecify;
     requires transitive io.undercroft.storage;
+    requires jdk.management;
 
     exports io.undercroft.mmap;
     exports io.undercroft.mmap.spi;

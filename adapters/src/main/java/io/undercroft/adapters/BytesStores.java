@@ -21,7 +21,15 @@ public final class BytesStores {
     /// @throws IllegalStateException if it was freed or has no bytes (meta)
     public static BytesStore<?, Void> wrap(Storage storage) {
         MemorySegment bytes = NativeMemory.someBytes(storage);
-        return new StorageBytesStore(bytes, storage.retain());
+        return view(bytes, storage.retain()::release);
+    }
+
+    /// Creates a store on memory off the heap.
+    ///
+    /// @param bytes the memory
+    /// @param release run once after the last release of the store, in a thread of Chronicle
+    static BytesStore<?, Void> view(MemorySegment bytes, Runnable release) {
+        return new View(bytes, release);
     }
 
     /// Creates a storage on the memory of a store off the heap, from the start of the store to its capacity. Of an
@@ -43,6 +51,14 @@ public final class BytesStores {
             throw new IllegalArgumentException(
                     "the store is on the heap; wrap its array with Storage.wrap(MemorySegment.ofArray(…))");
         }
+        return storage(memory, nbytes);
+    }
+
+    /// Creates a storage on the first bytes of memory off the heap.
+    ///
+    /// @param memory the memory
+    /// @param nbytes the number of bytes
+    static Storage storage(BytesStore<?, ?> memory, long nbytes) {
         ReferenceOwner holder = ReferenceOwner.temporary("storage");
         memory.reserve(holder);
         MemorySegment bytes = NativeMemory.memory(memory.addressForRead(memory.start()), nbytes);
@@ -64,19 +80,19 @@ public final class BytesStores {
         }
     }
 
-    /// A store that holds a reference to a storage until Chronicle releases its memory.
-    private static final class StorageBytesStore extends PointerBytesStore {
-        private final Storage storage;
+    /// A store on memory that it does not own.
+    private static final class View extends PointerBytesStore {
+        private final Runnable release;
 
-        StorageBytesStore(MemorySegment bytes, Storage storage) {
-            this.storage = storage;
+        View(MemorySegment bytes, Runnable release) {
+            this.release = release;
             set(bytes.address(), bytes.byteSize());
         }
 
         @Override
         protected void performRelease() {
             super.performRelease();
-            storage.release();
+            release.run();
         }
     }
 }

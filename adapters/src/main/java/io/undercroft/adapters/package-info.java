@@ -15,6 +15,9 @@
 /// serializes by Kryo, and [io.undercroft.adapters.KryoCodec] saves objects in checkpoints that a serializer of Kryo
 /// writes. They copy bytes, unless both processes share them.
 ///
+/// [io.undercroft.adapters.BytesMarshallableCodec] saves objects in checkpoints that write themselves to Chronicle
+/// Bytes.
+///
 /// `ByteBuffer` and `MemorySegment` need no adapter: `Tensor.bytes()`, `Tensor.asByteBuffer()` (up to 2 GiB) and
 /// `Storage.segment()` return the memory, `Storage.wrap(MemorySegment)` and
 /// `Storage.wrap(MemorySegment.ofBuffer(buffer))` create storages on it.
@@ -31,11 +34,12 @@
 /// memory of a library keeps the memory until its storage is released or collected.
 ///
 /// **Dependencies** are optional: a program declares the libraries that it uses, and classes for the others are not
-/// loaded. Kryo is version 4 or 5, in the packages `com.esotericsoftware.kryo`; `KryoCodec` also needs
-/// `undercroft-serializer`. Arrow needs `--add-opens=java.base/java.nio=ALL-UNNAMED`; DJL is used here without JNA,
-/// which it needs only to query GPUs and the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment`
-/// of the process: start the engine before `OrtEnvironment.getEnvironment()` is called. The native libraries of ONNX
-/// Runtime are in the artifact `onnxruntime`, not in those of DJL.
+/// loaded. Kryo is version 4 or 5, in the packages `com.esotericsoftware.kryo`; `KryoCodec` and
+/// `BytesMarshallableCodec` also need `undercroft-serializer`. Arrow needs
+/// `--add-opens=java.base/java.nio=ALL-UNNAMED`; DJL is used here without JNA, which it needs only to query GPUs and
+/// the machine. DJL's engine for ONNX Runtime creates the only `OrtEnvironment` of the process: start the engine before
+/// `OrtEnvironment.getEnvironment()` is called. The native libraries of ONNX Runtime are in the artifact `onnxruntime`,
+/// not in those of DJL.
 ///
 /// **ONNX Runtime 1.29.0 on Linux** ends the process with SIGSEGV and no message when its environment is created and
 /// the command line has more than about 4000 bytes, which its telemetry analyses. Set the environment variable

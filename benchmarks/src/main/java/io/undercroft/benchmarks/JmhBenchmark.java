@@ -93,6 +93,8 @@ final class JmhBenchmark {
         Map<String, String> directory = Map.of("directory", bench.directory().toString());
         benchmark.loop("an element by an accessor", ElementLoops.class, "accessor", oneDType);
         benchmark.loop("an element of a matrix", ElementLoops.class, "matrix", oneDType);
+        benchmark.loop("allocate 4 KiB", StorageLoops.Allocations.class, "allocate", Map.of("nbytes", "4096"));
+        benchmark.loop("allocate 256 MiB", StorageLoops.Allocations.class, "allocate", Map.of());
         benchmark.loop("copy and checksums of a chunk of 1 MiB", HotLoops.class, "hash", directory);
         benchmark.loop("save of 64 MiB, a chunk of 1 MiB", HotLoops.class, "saveChunks", directory);
         benchmark.loop("save of 10 000 tensors, a tensor", HotLoops.class, "saveTensors", directory);

@@ -1,8 +1,8 @@
 package io.undercroft.cli;
 
+import io.undercroft.cli.internal.AnnotatedDump;
 import io.undercroft.cli.internal.Json;
 import io.undercroft.cli.internal.StandardInput;
-import io.undercroft.cli.internal.Text;
 import io.undercroft.cli.internal.TextOutput;
 import io.undercroft.format.FormatException;
 import io.undercroft.format.dump.FileDump;
@@ -41,16 +41,18 @@ final class HexdumpCommand extends Commands {
     HexdumpCommand(TextOutput out, CommandRunner run) {
         super(out, run);
         add("hexdump",
-                "Shows the bytes of a .croft or safetensors file with their meaning. For a .croft file they are the "
-                        + "header, the commit records, the index of a snapshot, and the first bytes of each extent; "
-                        + "format-spec/SPEC.md explains the fields. For a safetensors file they are the length of the "
-                        + "header, its JSON, the first bytes of each tensor, and bytes that no tensor has. A damaged "
-                        + "file is shown as far as its parts can be found; then the command exits with 4. For files "
-                        + "of other formats, croft inspect --html makes a map of the file.",
-                () -> List.of(Arguments.file("FILE", "A .croft or safetensors file."),
+                "Shows the bytes of a .croft, .croftset or safetensors file with their meaning. For a .croft file they "
+                        + "are the header, the commit records, the index of a snapshot, and the first bytes of each "
+                        + "extent; format-spec/SPEC.md explains the fields. For a safetensors file they are the length "
+                        + "of the header, its JSON, the first bytes of each tensor, and bytes that no tensor has. Of a "
+                        + "field, the first 64 bytes are shown. A damaged file is shown as far as its parts can be "
+                        + "found; then the command exits with 4. For files of other formats, croft inspect --html "
+                        + "makes a map of the file.",
+                () -> List.of(Arguments.file("FILE", "A .croft, .croftset or safetensors file."),
                         Arguments.texts(SECTION, "NAME", "Only this section. May be repeated. One of "
-                                + String.join(", ", FileDump.sections()) + "; for a safetensors file one of length, "
-                                + "header, tensors, gaps.", FileDump.sections()),
+                                + String.join(", ", FileDump.sections()) + "; for a set one of manifest, shards, "
+                                + "texts, slices; for a safetensors file one of length, header, tensors, gaps.",
+                                FileDump.sections()),
                         Arguments.number(LIMIT, "Show at most N records of each section; 8 by default."),
                         Arguments.at(),
                         Arguments.json()),
@@ -76,7 +78,7 @@ final class HexdumpCommand extends Commands {
                 Dump dump = dump(file, bytes, limit, arguments);
                 Optional<FormatException> fault = arguments.has(Arguments.JSON)
                         ? printJson(file, bytes, dump)
-                        : dump.to(this::print);
+                        : print(dump);
                 if (fault.isPresent()) {
                     out.flush();
                     throw fault.get();
@@ -136,32 +138,15 @@ final class HexdumpCommand extends Commands {
     /// @throws IOException if it is no file
     private static IllegalArgumentException refusal(Path file, Arguments arguments) throws IOException {
         try (Checkpoint checkpoint = Checkpoint.open(file, arguments.openingOnMeta())) {
-            return new IllegalArgumentException("hexdump shows .croft and safetensors files, and the format of this "
-                    + "file is %s. croft inspect --html OUT shows where its storages are".formatted(
+            return new IllegalArgumentException("hexdump shows .croft, .croftset and safetensors files, and the format "
+                    + "of this file is %s. croft inspect --html OUT shows where its storages are".formatted(
                             checkpoint.format()));
         }
     }
 
-    // ---- text
-
-    private void print(Part part) {
-        out.line("%s (%s%s)".formatted(part.title(), Text.count(part.nbytes(), "byte"),
-                part.offset() < 0 ? "" : " at 0x%X".formatted(part.offset())));
-        part.lines().forEach(line -> out.line("  %010x  %-51s  %-30s  %s".formatted(line.offset(), bytes(line),
-                line.name(), line.meaning()).stripTrailing()));
-        FormatException fault = part.fault();
-        if (fault != null) {
-            out.line("  damaged: %s [%s]".formatted(fault.what(), fault.code()));
-        }
-        if (part.omitted() > 0) {
-            out.line("  … and %,d more; %s shows them".formatted(part.omitted(), LIMIT));
-        }
-    }
-
-    private static String bytes(Line line) {
-        long length = line.bytes().byteSize();
-        return HEX.formatHex(line.bytes().asSlice(0, Math.min(length, ROW)).toArray(ValueLayout.JAVA_BYTE))
-                + (length > ROW ? " …" : "");
+    private Optional<FormatException> print(Dump dump) {
+        AnnotatedDump printer = new AnnotatedDump(out);
+        return dump.to(part -> printer.print(part, LIMIT));
     }
 
     // ---- JSON
@@ -190,7 +175,7 @@ final class HexdumpCommand extends Commands {
 
     private static void write(Json json, Part part) throws IOException {
         json.member("section", part.section()).member("title", part.title())
-                .member("offset", part.offset() < 0 ? null : part.offset()).member("nbytes", part.nbytes())
+                .member("offset", part.offset()).member("nbytes", part.nbytes())
                 .list("lines", part.lines(),
                         (each, line) -> each.member("offset", line.offset())
                                 .member("nbytes", line.bytes().byteSize()).member("bytes", bytes(line))
@@ -200,5 +185,11 @@ final class HexdumpCommand extends Commands {
         if (fault != null) {
             json.object("fault", why -> why.member("code", fault.code()).member("what", fault.what()));
         }
+    }
+
+    private static String bytes(Line line) {
+        long length = line.bytes().byteSize();
+        return HEX.formatHex(line.bytes().asSlice(0, Math.min(length, ROW)).toArray(ValueLayout.JAVA_BYTE))
+                + (length > ROW ? " …" : "");
     }
 }

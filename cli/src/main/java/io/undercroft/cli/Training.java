@@ -59,7 +59,8 @@ final class Training {
         small.add(List.of("inspect", "--only", "model/**", "--sort", "size", croft));
         small.add(List.of("inspect", "--html", folder.resolve("page.html").toString(), croft));
         small.add(List.of("extract", croft, "model/lm_head.weight", "--rows", "0:3"));
-        small.add(List.of("hexdump", croft));
+        // Chronicle is not on the class path of the cache.
+        small.add(List.of("hexdump", "--json", croft));
         small.add(List.of("snapshots", croft));
         small.add(List.of("set", "list", set));
         small.add(List.of("shm", "list"));

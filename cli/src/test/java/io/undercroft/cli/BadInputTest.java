@@ -287,7 +287,7 @@ class BadInputTest {
     private static Invocation run(OutputStream out, String... args) {
         StringWriter err = new StringWriter();
         int code = Croft.execute(new TextOutput(out), new PrintWriter(err, true), args);
-        return new Invocation(code, "", err.toString());
+        return new Invocation(code, "", Invocation.lines(err.toString()));
     }
 
     private static OutputStream failing(String message) {

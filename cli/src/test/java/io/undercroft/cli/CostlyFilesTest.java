@@ -144,7 +144,7 @@ class CostlyFilesTest {
             assertThat(different.err()).isEmpty();
             long elements = Shape.of(sizes).numel();
             assertThat(different.json().at("/changed/0/statistics")).hasToString(
-                    "{\"elements\":%d,\"differing\":%d,\"not_finite\":0,\"max_abs\":2.0,\"mean_abs\":2.0}"
+                    "{\"elements\":%s,\"differing\":%s,\"not_finite\":0,\"max_abs\":2.0,\"mean_abs\":2.0}"
                             .formatted(elements, elements));
             assertThat(Proc.allocatedByThisThread() - before).isLessThan(64 << 20);
         }

@@ -202,7 +202,7 @@ class DedupTest {
             part.attributes().put("split.no", number);
             part.attributes().put("split.count", 2);
             part.attributes().put("split.tensors.count", 2);
-            Checkpoint.save(folder.resolve("model-0000%d-of-00002.gguf".formatted(number + 1)), part);
+            Checkpoint.save(folder.resolve("model-0000%s-of-00002.gguf".formatted(number + 1)), part);
         }
 
         Invocation dedup = Invocation.of("dedup", folder);

@@ -74,7 +74,8 @@ class FailingDiskTest {
             int fdatasync(int fd) { return forced(fd, "fdatasync"); }
             """;
 
-    @TempDir
+    /// `LD_PRELOAD` takes no path with blanks.
+    @TempDir(factory = NextToTheClasses.class)
     Path folder;
     private Path library;
 

@@ -41,9 +41,11 @@ class HexdumpTest {
         Invocation shown = Invocation.of("hexdump", file);
 
         assertThat(shown.code()).isZero();
-        assertThat(shown.out()).startsWith("header (256 bytes at 0x0)\n"
-                + "  0000000000  89 43 52 46 0d 0a 1a 0a                              signature                     "
-                + "  .CRF....\n").contains("chunks of 1048576 bytes", "commit slot 0, snapshot 2",
+        assertThat(shown.out()).startsWith("""
+                header (256 bytes at 0x0)
+                  0000000000  89 43 52 46 0d 0a 1a 0a                         # signature: .CRF....
+                """)
+                .contains("chunks of 1048576 bytes", "commit slot 0, snapshot 2",
                         "commit slot 1, empty",
                         "parent record, snapshot 1", "'später'", "entry of TENS",
                         "TENS 0, 'emb.weight', float32 [2, 3]", "NAMS 1, 'head.weight'",
@@ -105,7 +107,8 @@ class HexdumpTest {
 
         assertThat(refused.code()).isEqualTo(CommandRunner.USAGE);
         assertThat(refused.out()).isEmpty();
-        assertThat(refused.err()).hasLineCount(1).contains(TRAINING + ": hexdump shows .croft and safetensors files",
+        assertThat(refused.err()).hasLineCount(1).contains(
+                TRAINING + ": hexdump shows .croft, .croftset and safetensors",
                 "torch-zip", "croft inspect --html OUT");
         Invocation unknown = Invocation.of("hexdump", Files.writeString(folder.resolve("a.txt"), "some text"));
         assertThat(unknown.code()).isEqualTo(CommandRunner.MISSING);
@@ -113,6 +116,37 @@ class HexdumpTest {
         Invocation directory = Invocation.of("hexdump", Files.createDirectory(folder.resolve("directory")));
         assertThat(directory.code()).isEqualTo(CommandRunner.MISSING);
         assertThat(directory.err()).hasLineCount(1).contains("it is a directory");
+    }
+
+    @Test
+    void longFieldsAreShownByTheirFirstRowsAndTextsInTheirScript() throws IOException {
+        Path saved = folder.resolve("texts.croft");
+        Checkpoint.save(saved, Map.of("größe 重み 🜁", Tensor.of(1f), "text", "long ".repeat(100)));
+        Invocation shown = Invocation.of("hexdump --limit 100", saved);
+
+        assertThat(shown.out()).contains("'größe 重み 🜁', float32 [1] (", "# STRING: 'größe 重み 🜁'\n");
+        assertThat(shown.out()).containsPattern("""
+                  [0-9a-f]{10}  09 f4 03( [0-9a-f]{2}){13} # STRING: 'long long .*
+                (  [0-9a-f]{10}  [0-9a-f]{2}( [0-9a-f]{2}){15}
+                ){3}  … and 439 more bytes
+                """);
+    }
+
+    @Test
+    void aSetIsShownWithItsShards() throws IOException {
+        Path set = folder.resolve("all.croftset");
+        assertThat(Invocation.of("set create", set, file).code()).isZero();
+        Invocation shown = Invocation.of("hexdump", set);
+
+        assertThat(shown.err()).isEmpty();
+        assertThat(shown.out()).startsWith("head of the set (64 bytes at 0x0)\n").contains("# shard count: 1\n",
+                "shard 0, 'a.croft' (80 bytes at 0x40)", "paths of the shards (7 bytes at ", "# text: a.croft\n");
+        assertThat(Invocation.of("hexdump --at 1", set).err()).hasLineCount(1).contains("have no snapshots");
+        byte[] bytes = Files.readAllBytes(set);
+        bytes[bytes.length - 1] ^= 1;
+        Invocation damaged = Invocation.of("hexdump", Files.write(set, bytes));
+        assertThat(damaged.code()).isEqualTo(CommandRunner.DAMAGED);
+        assertThat(damaged.out()).contains("damaged: the checksum of the set does not match", "shard 0, 'a.croft'");
     }
 
     private Path safetensors() throws IOException {

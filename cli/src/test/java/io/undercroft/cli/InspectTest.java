@@ -135,7 +135,9 @@ class InspectTest {
                 .takeWhile(line -> !line.isEmpty()).toList();
         assertThat(table).hasSizeGreaterThan(1).allMatch(line -> line.length() <= width, shown);
         assertThat(shown).contains(command.startsWith("diff") ? "987654321" : "4.7 MiB");
-        assertThat(shown.contains("…")).isEqualTo(width < 80 || !command.equals("dedup"));
+        // The names of files fit if the directory of temporary files has a short path.
+        boolean isCut = width < 80 || !command.equals("dedup") || a.toString().length() > 40;
+        assertThat(shown.contains("…")).isEqualTo(isCut);
     }
 
     @Test

@@ -66,7 +66,7 @@ class InterruptionTest {
         assertThat(files()).containsExactlyInAnyOrder(source, target);
         assertThat(target).hasSize("kept".length()).hasContent("kept");
         assertThat(croft.exitValue()).isEqualTo(code);
-        assertThat(said).content().contains("croft: " + target + ": ", "interrupted; no file was made or changed");
+        assertThat(said).content(UTF_8).contains("croft: " + target + ": ", "interrupted; no file was made or changed");
     }
 
     @ParameterizedTest
@@ -82,7 +82,7 @@ class InterruptionTest {
         if (Files.exists(page)) {
             assertThat(page).content().endsWith("</html>\n");
         } else {
-            assertThat(said).content().contains("croft: " + page + ": interrupted; no file was made or changed");
+            assertThat(said).content(UTF_8).contains("croft: " + page + ": interrupted; no file was made or changed");
             assertThat(exit).isEqualTo(code);
         }
     }
@@ -104,8 +104,8 @@ class InterruptionTest {
     void theProgressBarIsErasedBeforeThePrompt(String line) throws Exception {
         Path terminal = Path.of("/usr/bin/script");
         assumeThat(terminal).exists();
-        String words = line.replace("FILE", largeFile().toString())
-                .replace("OUT", folder.resolve("out.safetensors").toString());
+        String words = line.replace("FILE", "'" + largeFile() + "'")
+                .replace("OUT", "'" + folder.resolve("out.safetensors") + "'");
         Process croft = new ProcessBuilder(terminal.toString(), "--quiet", "--flush", "--return", "--command",
                 // Jobs in the background of a script start with Ctrl-C ignored.
                 "exec env --default-signal=INT "
@@ -253,7 +253,7 @@ class InterruptionTest {
 
     private Path largeFile() throws IOException {
         Path file = folder.resolve("large.safetensors");
-        String header = "{\"a\":{\"dtype\":\"U8\",\"shape\":[%d],\"data_offsets\":[0,%d]}}".formatted(SIZE, SIZE);
+        String header = "{\"a\":{\"dtype\":\"U8\",\"shape\":[%s],\"data_offsets\":[0,%s]}}".formatted(SIZE, SIZE);
         try (RandomAccessFile hole = new RandomAccessFile(file.toFile(), "rw")) {
             hole.writeLong(Long.reverseBytes(header.length()));
             hole.write(header.getBytes(StandardCharsets.US_ASCII));

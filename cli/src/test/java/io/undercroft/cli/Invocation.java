@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.stream.Stream;
 
-/// What a command said and how it ended, run in this process.
+/// What a command said and how it ended, run in this process. Its lines end with `\n`, whatever the system's end with.
 record Invocation(int code, String out, String err) {
     static final Path FIXTURES = Path.of("..", "test-support", "fixtures");
     static final Path TRAINING = FIXTURES.resolve("models/tiny-gpt2-training.pt");
@@ -28,7 +28,12 @@ record Invocation(int code, String out, String err) {
         int code = Croft.execute(new TextOutput(out), new PrintWriter(err, true),
                 Stream.concat(Arrays.stream(args).limit(1).flatMap(first -> Arrays.stream(first.toString().split(" "))),
                         Arrays.stream(args).skip(1).map(Object::toString)).toArray(String[]::new));
-        return new Invocation(code, out.toString(StandardCharsets.UTF_8), err.toString());
+        return new Invocation(code, lines(out.toString(StandardCharsets.UTF_8)), lines(err.toString()));
+    }
+
+    /// {@return a text whose lines end with `\n`}
+    static String lines(String printed) {
+        return printed.replace(System.lineSeparator(), "\n");
     }
 
     static Path torch(String name) {

@@ -21,7 +21,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.AnnotatedElementContext;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.io.TempDirFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -31,11 +34,20 @@ class LauncherTest {
     private static final List<String> TOOLS = List.of("readlink", "find", "mkdir", "ln", "rm", "mv", "touch", "cat",
             "sleep");
 
-    @TempDir
+    @TempDir(factory = WithoutBlanks.class)
     Path folder;
     private Path repo;
     private Path jdks;
     private Path bin;
+
+    /// `CROFT_JDK_DIRS` separates its patterns by blanks.
+    static final class WithoutBlanks implements TempDirFactory {
+        @Override
+        public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext context)
+                throws IOException {
+            return Files.createTempDirectory(Path.of("target").toAbsolutePath(), "launcher-");
+        }
+    }
 
     @BeforeEach
     void aCheckoutThatIsBuilt() throws IOException {
@@ -328,6 +340,17 @@ class LauncherTest {
         jdk("a", "25.0.3");
 
         assertThat(croft("verify", "a.pt").out).contains("/cli/target/croft/short.aot").doesNotContain("TieredStopAt");
+    }
+
+    @Test
+    void hexdumpAloneHasMoreJarsBeforeThoseOfTheUser() throws Exception {
+        jdk("a", "25.0.3");
+        String lib = repo.toRealPath() + "/cli/target/croft/lib";
+        String jars = "-cp " + lib + "/undercroft-cli.jar:" + lib + "/hexdump/*";
+        assertThat(croft("hexdump", "a.croft").out).contains(jars + " io.undercroft.cli.Croft hexdump a.croft");
+        assertThat(run(Map.of("CROFT_CLASSPATH", "/opt/hadoop/*"), script(), "hexdump", "a.croft").out)
+                .contains(jars + ":/opt/hadoop/* io.undercroft.cli.Croft hexdump");
+        assertThat(croft("inspect", "hexdump").out).contains("-jar " + lib).doesNotContain("lib/hexdump");
     }
 
     @Test

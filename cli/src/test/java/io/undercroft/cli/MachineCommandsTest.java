@@ -139,7 +139,7 @@ class MachineCommandsTest {
                         return self
                 def load(path, **options):
                     with open(path, "rb") as file:
-                        return {"all": Tensor(len(file.read()) // %d * %d)}
+                        return {"all": Tensor(len(file.read()) // %s * %s)}
                 """.formatted(1 << 20, 1 << 20);
         Files.writeString(modules.resolve("torch.py"), load + """
                 __version__ = "0"

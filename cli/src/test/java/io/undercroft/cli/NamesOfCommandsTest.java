@@ -161,7 +161,7 @@ class NamesOfCommandsTest {
     private List<String> complete(List<String> words) throws Exception {
         Path script = Files.writeString(folder.resolve("completion"), Invocation.of("completion").out());
         String line = """
-                source '%s'; COMP_WORDS=(%s); COMP_CWORD=%d
+                source '%s'; COMP_WORDS=(%s); COMP_CWORD=%s
                 $(complete -p croft | sed 's/.*-F \\([^ ]*\\).*/\\1/'); printf '%%s\\n' "${COMPREPLY[@]}"
                 """.formatted(script,
                 words.stream().map(word -> "'" + word.replace("'", "'\\''") + "'").collect(Collectors.joining(" ")),

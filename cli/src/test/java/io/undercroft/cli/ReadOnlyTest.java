@@ -40,7 +40,8 @@ class ReadOnlyTest {
         Invocation.of("convert", torch("tied.pt"), saved.resolve("model.safetensors.index.json"));
         Invocation.of("set", "create", saved.resolve("all.croftset"), croft);
         String mounting = ("mount -t tmpfs tmpfs %2$s && cp %1$s/* %2$s && mount -o remount,ro %2$s"
-                + " && mount -t tmpfs tmpfs /dev/shm && mount -o remount,ro /dev/shm").formatted(saved, mounted);
+                + " && mount -t tmpfs tmpfs /dev/shm && mount -o remount,ro /dev/shm")
+                .formatted(Commands.quoted(saved), Commands.quoted(mounted));
         assumeTrue(Commands.succeed("unshare", "-m", "sh", "-c", mounting), "mounting needs privileges");
 
         try (PeerJvm peer = PeerJvm.startMounting(mounting, ReadOnlyTest.class, mounted.toString(),

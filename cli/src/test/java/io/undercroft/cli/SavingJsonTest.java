@@ -44,7 +44,7 @@ class SavingJsonTest {
         assertThat(appended.at("/bytes/written").asInt()).isEqualTo(24);
         Path copy = folder.resolve("copy.croft");
         assertThat(Invocation.of("convert --json --self-contained --at 1", out, copy).json()).hasToString(
-                "{\"source\":\"%s\",\"snapshot\":1,\"target\":\"%s\",\"nbytes\":%d}".formatted(out, copy,
+                "{\"source\":\"%s\",\"snapshot\":1,\"target\":\"%s\",\"nbytes\":%s}".formatted(out, copy,
                         Files.size(copy)));
         JsonNode compacted = Invocation.of("compact --json --keep 1", out).json();
         assertThat(fields(compacted)).containsExactly("file", "snapshots", "nbytes", "saved_nbytes");
@@ -64,7 +64,7 @@ class SavingJsonTest {
 
         assertThat(created).isEqualTo(Invocation.of("set list --json", set).json());
         assertThat(created).hasToString(
-                "{\"shards\":[{\"file\":\"a.croft\",\"snapshot\":1,\"nbytes\":%d,\"tensors\":2,\"storages\":1}]}"
+                "{\"shards\":[{\"file\":\"a.croft\",\"snapshot\":1,\"nbytes\":%s,\"tensors\":2,\"storages\":1}]}"
                         .formatted(Files.size(out)));
     }
 

@@ -327,6 +327,26 @@ class OtherFormatsTest {
     }
 
     @Test
+    void tensorsThatDifferInStridesOfSizeOneAreOneTensorOfASafetensorsFile() throws IOException {
+        Tensor row = Tensor.arange(DType.FLOAT32, 6).view(1, 2, 3);
+        Map<String, Object> state = new LinkedHashMap<>();
+        state.put("a", Tensor.of(row.storage(), DType.FLOAT32, 0, row.shape(), 1, 3, 1));
+        state.put("b", row);
+        state.put("c", row.select(1, 1));
+        Path file = folder.resolve("a.safetensors");
+        Path again = folder.resolve("again.safetensors");
+
+        Checkpoint.save(file, state);
+
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThat(c.tensor("b").storage()).isSameAs(c.tensor("a").storage())
+                    .isSameAs(c.tensor("c").storage());
+            Checkpoint.save(again, c.state());
+        }
+        assertThat(again).hasSameBinaryContentAs(file);
+    }
+
+    @Test
     void aFileOfAnotherFormatIsNotCommittedToAndTheMessageSaysWhatToDo() throws IOException {
         Path file = folder.resolve("a.pt");
         Map<String, Object> state = Map.of("w", Tensor.of(1f));

@@ -108,6 +108,9 @@ public final class AnonymousMemory {
         } catch (ErrnoException e) {
             lifetime.release();
             throw none(nbytes, e.getMessage(), e);
+        } catch (Throwable e) {
+            lifetime.release();
+            throw e;
         }
     }
 

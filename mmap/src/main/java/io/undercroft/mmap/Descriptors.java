@@ -41,7 +41,7 @@ final class Descriptors {
                 SharedMemory memory = SharedMemory.map(libc, source, fd, nbytes, MapMode.SHARED);
                 memory.runAfterRelease(() -> libc.close(fd));
                 return memory;
-            } catch (ErrnoException e) {
+            } catch (Throwable e) {
                 libc.close(fd);
                 throw e;
             }

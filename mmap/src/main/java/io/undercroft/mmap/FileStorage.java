@@ -152,7 +152,7 @@ public final class FileStorage {
         MappedFile file = MappedFile.create(path, range.end(), libc);
         try {
             return mapped(file, range);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             Files.deleteIfExists(path);
             throw e;
         }

@@ -183,7 +183,7 @@ public final class MappedFile implements AutoCloseable {
             file.isInMemory = true;
             attached.hold().ifPresent(file.lifetime::releaseWhenGone);
             return file;
-        } catch (IOException e) {
+        } catch (Throwable e) {
             attached.hold().ifPresent(Hold::release);
             throw e;
         }
@@ -230,7 +230,7 @@ public final class MappedFile implements AutoCloseable {
         HostFile file = HostFile.create(libc, path);
         try {
             return grown(path, file, nbytes);
-        } catch (IOException e) {
+        } catch (Throwable e) {
             Files.deleteIfExists(path);
             throw e;
         }
@@ -244,6 +244,9 @@ public final class MappedFile implements AutoCloseable {
             throw new FileSystemException(path.toString(), null,
                     "it cannot grow to " + nbytes + " bytes (" + e.getMessage()
                             + "); free some space, or ask for less");
+        } catch (Throwable e) {
+            file.close();
+            throw e;
         }
         return opened(path, MapMode.SHARED, new MapBudget(), file);
     }
@@ -281,7 +284,7 @@ public final class MappedFile implements AutoCloseable {
                         "it has bytes but no size, as files in /proc; copy it into a regular file");
             }
             return new MappedFile(path, null, file, mode, budget);
-        } catch (IOException e) {
+        } catch (Throwable e) {
             file.close();
             throw e;
         }

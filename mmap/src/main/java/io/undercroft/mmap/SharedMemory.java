@@ -389,7 +389,7 @@ public final class SharedMemory implements AutoCloseable {
             Hold hold = naming.run();
             memory.lifetime.releaseWhenGone(hold);
             return memory;
-        } catch (IOException e) {
+        } catch (Throwable e) {
             memory.close();
             throw e;
         }
@@ -406,13 +406,18 @@ public final class SharedMemory implements AutoCloseable {
     /// @throws ErrnoException if it cannot be mapped
     static SharedMemory map(Libc libc, Source source, int fd, long nbytes, MapMode mode) throws ErrnoException {
         Lifetime lifetime = new Lifetime(source.what(), () -> {});
-        if (nbytes == 0) {
-            return new SharedMemory(source, lifetime, limited(lifetime.arena().allocate(0), mode));
+        try {
+            if (nbytes == 0) {
+                return new SharedMemory(source, lifetime, limited(lifetime.arena().allocate(0), mode));
+            }
+            int protection = mode == MapMode.READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
+            long address = libc.mmap(0, nbytes, protection, MAP_SHARED, fd, 0);
+            MemorySegment segment = Mapping.segment(libc, address, nbytes, lifetime.arena());
+            return new SharedMemory(source, lifetime, limited(segment, mode));
+        } catch (Throwable e) {
+            lifetime.release();
+            throw e;
         }
-        int protection = mode == MapMode.READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
-        long address = libc.mmap(0, nbytes, protection, MAP_SHARED, fd, 0);
-        MemorySegment segment = Mapping.segment(libc, address, nbytes, lifetime.arena());
-        return new SharedMemory(source, lifetime, limited(segment, mode));
     }
 
     /// Returns the flag that opens a descriptor for a mode.

@@ -247,8 +247,9 @@ class BadFileTest {
     @Test
     @EnabledOnOs(OS.LINUX)
     void aDiskThatIsFullLeavesNothing() throws Exception {
-        List<String> onSmallDisk = mounted("mount -t tmpfs -o size=64k none " + folder
-                + " && head -c 65536 /dev/zero > " + folder + "/rest 2>/dev/null; \"$@\"; ls " + folder);
+        String disk = Commands.quoted(folder);
+        List<String> onSmallDisk = mounted("mount -t tmpfs -o size=64k none " + disk
+                + " && head -c 65536 /dev/zero > " + disk + "/rest 2>/dev/null; \"$@\"; ls " + disk);
 
         assertThat(answers(onSmallDisk, PeerJvm.NATIVE, "create", folder.resolve("f"))).containsExactly(
                 "FileSystemException " + folder.resolve("f")
@@ -261,8 +262,9 @@ class BadFileTest {
     @EnabledOnOs(OS.LINUX)
     void aDiskThatIsReadOnlyIsRefused() throws Exception {
         Path path = Files.write(folder.resolve("f"), new byte[10]);
+        String disk = Commands.quoted(folder);
         List<String> readOnly = mounted(
-                "mount --bind " + folder + " " + folder + " && mount -o remount,bind,ro " + folder + "; \"$@\"");
+                "mount --bind " + disk + " " + disk + " && mount -o remount,bind,ro " + disk + "; \"$@\"");
 
         List<String> refusals = refusals(readOnly, "open-private", path, "open-shared", path,
                 "create", folder.resolve("g"));

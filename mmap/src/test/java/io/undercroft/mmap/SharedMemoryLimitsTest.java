@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.undercroft.testsupport.Commands;
 import io.undercroft.testsupport.PeerJvm;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -263,7 +264,7 @@ class SharedMemoryLimitsTest {
     @Test
     void whereFilesAreNotInMemoryNoNameIsRemovedForTheDead(@TempDir Path disk) throws Exception {
         assumeThat(Files.getFileStore(disk).type()).isNotEqualTo("tmpfs");
-        String mount = "mount --bind " + disk + " /dev/shm" + WITHOUT_WARNINGS;
+        String mount = "mount --bind " + Commands.quoted(disk) + " /dev/shm" + WITHOUT_WARNINGS;
         try (PeerJvm peer = in(mount)) {
             assertThat(peer.ask("create name 10 WITH_LAST_HOLDER")).isEqualTo("done");
             peer.kill();

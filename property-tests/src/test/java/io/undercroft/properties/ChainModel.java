@@ -117,6 +117,15 @@ public abstract class ChainModel implements AutoCloseable {
         }
     }
 
+    /// {@return a directory for the files of a model, which closes it}
+    protected static Scratch makeScratch() {
+        try {
+            return Scratch.make();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /// {@return numbers for the decisions of one step}
     public static Arbitrary<List<Integer>> numbers() {
         return Arbitraries.integers().between(0, LARGEST).withDistribution(RandomDistribution.uniform())

@@ -5,9 +5,11 @@ import io.undercroft.properties.crash.CrashesProof;
 import io.undercroft.properties.crash.KillsProof;
 import io.undercroft.properties.damage.BitFlipsProof;
 import io.undercroft.properties.damage.TruncationsProof;
+import io.undercroft.properties.faults.FaultsProof;
 import io.undercroft.properties.formats.DifferentialProof;
 import io.undercroft.properties.formats.ForeignProof;
 import io.undercroft.properties.formats.FuzzProof;
+import io.undercroft.properties.fuzzing.GuidedProof;
 import io.undercroft.properties.laws.LawsProof;
 import io.undercroft.properties.laws.ObjectsProof;
 import io.undercroft.properties.laws.ScaleProof;
@@ -17,6 +19,7 @@ import io.undercroft.properties.processes.RacesProof;
 import io.undercroft.properties.processes.SharedPeer;
 import io.undercroft.properties.processes.SoakProof;
 import io.undercroft.properties.sets.ShardsProof;
+import io.undercroft.properties.threads.SchedulesProof;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Iterator;
@@ -31,15 +34,19 @@ public final class Main {
               laws          saves random states, appends and compacts them, and checks every law
               foreign       writes random states in the formats of others, and checks every law
               fuzz          damages files in the formats of others: each must open or be refused
+              guided        lets Jazzer look for inputs that break a reader; each must be read or refused.
+                            -Dtargets=PATTERN in JAVA_TOOL_OPTIONS chooses readers
               differential  compares files with what PyTorch, safetensors, NumPy and gguf make of them;
                             UNDERCROFT_PYTHON names their Python
               objects       saves random states of Java objects, and opens files with hostile ones
               bitflips      flips every bit of a file, one after the other: each must be reported
               truncations   cuts files at every length: each must be reported
               crashes       cuts the power at every moment of a save, an append and a compaction
+              faults        lets every call of every operation fail once, in each way that it can
               scale         builds an index of 2^24 tensors, opens it, finds names and copies it
               shards        saves and opens sets of 10 000 shards, and reads other layouts from them
               races         lets threads use, free and move storages at once
+              schedules     runs threads in many chosen orders: retain and free, first touch, close, followers, commits
               soak          kills processes that share memory, and looks for torn reads and leftovers
               kills         kills processes at random moments of a save or an append over a file that is there
               cycles        opens and closes 10 000 times, and counts mappings and descriptors
@@ -48,10 +55,9 @@ public final class Main {
               --quick       a part of it: about a minute
               --seed N      the random choices of an earlier run; each run prints its own""";
 
-    private static final List<String> NAMES = List.of("laws", "foreign", "fuzz", "differential", "objects", "bitflips",
-            "truncations",
-            "crashes", "scale", "shards",
-            "races", "soak", "kills", "cycles", "mutants");
+    private static final List<String> NAMES = List.of("laws", "foreign", "fuzz", "guided", "differential", "objects",
+            "bitflips", "truncations", "crashes", "faults", "scale", "shards", "races", "schedules", "soak", "kills",
+            "cycles", "mutants");
 
     private Main() {}
 
@@ -71,9 +77,9 @@ public final class Main {
             System.out.println(USAGE);
             return;
         }
-        // For the script, which runs all of them.
+        // For the script, which runs all of them but one that starts two dozen JVMs.
         if (List.of(arguments).equals(List.of("--names"))) {
-            NAMES.forEach(System.out::println);
+            NAMES.stream().filter(name -> !name.equals("guided")).forEach(System.out::println);
             return;
         }
         try {
@@ -140,14 +146,17 @@ public final class Main {
             case "laws" -> LawsProof.run(effort);
             case "foreign" -> ForeignProof.run(effort);
             case "fuzz" -> FuzzProof.run(effort);
+            case "guided" -> GuidedProof.run(effort);
             case "differential" -> DifferentialProof.run(effort);
             case "objects" -> ObjectsProof.run(effort);
             case "bitflips" -> BitFlipsProof.run(effort);
             case "truncations" -> TruncationsProof.run(effort);
             case "crashes" -> CrashesProof.run(effort);
+            case "faults" -> FaultsProof.run(effort);
             case "scale" -> ScaleProof.run(effort);
             case "shards" -> ShardsProof.run(effort);
             case "races" -> RacesProof.run(effort);
+            case "schedules" -> SchedulesProof.run(effort);
             case "soak" -> SoakProof.run(effort);
             case "kills" -> KillsProof.run(effort);
             case "cycles" -> CyclesProof.run(effort);

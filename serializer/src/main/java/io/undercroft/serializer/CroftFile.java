@@ -205,16 +205,23 @@ public final class CroftFile implements AutoCloseable {
     /// compacted.
     private @Nullable Checkpoint glimpse() throws IOException {
         checkOpen();
-        return Files.exists(path) ? checked(Checkpoint.open(path, OpenOptions.defaults().onMeta())) : null;
+        if (!Files.exists(path)) {
+            return null;
+        }
+        Checkpoint found = Checkpoint.open(path, OpenOptions.defaults().onMeta());
+        var _ = snapshotOf(found);
+        return found;
     }
 
-    private Checkpoint checked(Checkpoint found) {
-        if (found.snapshot().isEmpty()) {
+    /// Returns which snapshot was opened. If that fails, it is closed.
+    private SnapshotInfo snapshotOf(Checkpoint found) {
+        try {
+            return found.snapshot().orElseThrow(() -> new IllegalArgumentException(path + " is a file of the format "
+                    + found.format() + ", and nothing can be committed to it; convert it first"));
+        } catch (Throwable e) {
             found.close();
-            throw new IllegalArgumentException(path + " is a file of the format " + found.format()
-                    + ", and nothing can be committed to it; convert it first");
+            throw e;
         }
-        return found;
     }
 
     /// {@return the newest complete snapshot, or nothing if there is no file yet} It is the same object at every call
@@ -251,7 +258,7 @@ public final class CroftFile implements AutoCloseable {
 
     /// One checkpoint for each snapshot is enough.
     private Checkpoint kept(Checkpoint found) {
-        SnapshotInfo snapshot = checked(found).snapshot().orElseThrow();
+        SnapshotInfo snapshot = snapshotOf(found);
         opened.values().removeIf(Checkpoint::isClosed);
         Checkpoint before = opened.putIfAbsent(snapshot, found);
         if (before == null) {
@@ -308,8 +315,9 @@ public final class CroftFile implements AutoCloseable {
     }
 
     /// Replaces the file by one that has only some of its snapshots, which keep their numbers, without the bytes that
-    /// none of these needs. The new file has another id, so files with this one as a base no longer find it. Durable
-    /// and atomic; processes that have the old file open keep their mapping.
+    /// none of these needs. The new file has another id, so files with this one as a base no longer find it, and sets
+    /// of which it is a shard do not open until they are saved again. Durable and atomic; processes that have the old
+    /// file open keep their mapping.
     ///
     /// If the options that this was opened with [compress][SaveOptions#compress], chunks that the newest snapshot does
     /// not have are compressed, as the difference from it if the options say so. The newest snapshot stays as it is.

@@ -3,7 +3,6 @@ package io.undercroft.serializer;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
-import io.undercroft.mmap.TrustedOwner;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -29,10 +28,15 @@ import java.util.concurrent.atomic.AtomicLong;
 /// **Threads.** Instances are thread-safe.
 public final class Follower implements AutoCloseable {
     private final String name;
-    private final OpenOptions options;
-    private final TrustedOwner owner;
+    private final Attachment attachment;
     private Version newest;
     private boolean closed;
+
+    /// Opens the newest version.
+    @FunctionalInterface
+    interface Attachment {
+        Checkpoint attach() throws IOException;
+    }
 
     /// An open version, and its number of holders: the leases on it, and the follower while it is the newest.
     private static final class Version {
@@ -85,11 +89,10 @@ public final class Follower implements AutoCloseable {
         }
     }
 
-    Follower(String name, OpenOptions options, TrustedOwner owner) throws IOException {
+    Follower(String name, Attachment attachment) throws IOException {
         this.name = name;
-        this.options = options;
-        this.owner = owner;
-        this.newest = new Version(PublishedCheckpoint.attach(name, options, owner));
+        this.attachment = attachment;
+        this.newest = new Version(attachment.attach());
     }
 
     /// Returns a lease on the newest version.
@@ -113,7 +116,7 @@ public final class Follower implements AutoCloseable {
     private void renew() throws IOException {
         try {
             Version before = newest;
-            newest = new Version(PublishedCheckpoint.attach(name, options, owner));
+            newest = new Version(attachment.attach());
             before.release();
         } catch (SharedMemoryException e) {
             if (e.reason() != Reason.NOT_FOUND) {

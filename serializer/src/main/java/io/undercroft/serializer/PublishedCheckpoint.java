@@ -225,7 +225,7 @@ public final class PublishedCheckpoint implements AutoCloseable {
     /// @throws IOException if it cannot be read
     public static Follower follow(String name, OpenOptions options, TrustedOwner owner) throws IOException {
         Objects.requireNonNull(owner, "owner");
-        return new Follower(name, options, owner);
+        return new Follower(name, () -> attach(name, options, owner));
     }
 
     /// Removes a name. Attached readers keep their mapping.

@@ -50,6 +50,7 @@ public final class SaveOptions {
     private static final Option<Boolean> REPLACING_REFERENCED = new Option<>("replacingReferenced", false);
     private static final Option<Boolean> REPLACING_SOURCE = new Option<>("replacingSource", false);
     private static final Option<Boolean> DELETING_FORMER_FILES = new Option<>("deletingFormerFiles", false);
+    private static final Option<Boolean> UNFORCED = new Option<>("unforced", false);
     private static final Option<Boolean> LEAVING_OUT_UNREADABLE = new Option<>("leavingOutUnreadable", false);
     private static final Option<OptionalLong> LARGEST = new Option<>("largest", OptionalLong.empty());
     private static final Option<DType> DTYPE = new Option<>("dtype");
@@ -297,6 +298,19 @@ public final class SaveOptions {
         return with(DELETING_FORMER_FILES, true);
     }
 
+    /// Does not wait until the bytes are on the disk. The file still gets its name in one step, so that others, and
+    /// this program after it was killed, see the former file or the new one. By default, the same holds after a power
+    /// cut; with this option, that may leave a file that is damaged or empty, and the former one is gone. A `.croft`
+    /// file says so when it is opened or verified, and files of other formats may not.
+    ///
+    /// For files that can be made again, and file systems in memory. A commit to a [CroftFile] and the index of a
+    /// [ShardSet] are durable regardless; saves to stores refuse the option.
+    ///
+    /// @return the changed options
+    public SaveOptions unforced() {
+        return with(UNFORCED, true);
+    }
+
     /// Saves a state without the tensors that could not be read from the file that it was opened from:
     /// [Checkpoint#tensor] throws for them, and [Checkpoint#damages] lists them. By default, the save of such a state
     /// fails.
@@ -508,6 +522,11 @@ public final class SaveOptions {
         return values.get(LARGEST);
     }
 
+    /// {@return whether a save waits until the bytes are on the disk}
+    public boolean isForced() {
+        return !values.get(UNFORCED);
+    }
+
     /// {@return whether all bytes of all storages are saved}
     public boolean savesWholeStorages() {
         return savesZeros() || values.get(WHOLE_STORAGES);
@@ -560,7 +579,7 @@ public final class SaveOptions {
     ///
     /// @param location the file in a store
     void requireForStore(String location) {
-        List<String> own = values.changed(WRITABLE_IN_PLACE, DELETING_FORMER_FILES);
+        List<String> own = values.changed(WRITABLE_IN_PLACE, DELETING_FORMER_FILES, UNFORCED);
         if (!own.isEmpty()) {
             throw new IllegalArgumentException(location + ": a file in a store cannot follow SaveOptions."
                     + String.join(", ", own) + "; only a file of this host can. Leave it out, or save to a "

@@ -137,6 +137,18 @@ class FailingDiskTest {
         assertOnlyTheFile();
     }
 
+    @Test
+    void aSaveByAnInterruptedThreadLeavesNothing() throws IOException {
+        Thread.currentThread().interrupt();
+        try {
+            assertThatExceptionOfType(IOException.class).isThrownBy(() -> Checkpoint.save(path, NEXT));
+        } finally {
+            assertThat(Thread.interrupted()).as("still interrupted").isTrue();
+        }
+        assertOnlyTheFile();
+        assertThat(Files.readAllBytes(path)).isEqualTo(before);
+    }
+
     @ParameterizedTest
     @EnumSource
     void aFileThatCouldNotBeReplacedIsAsItWas(Failure failure) throws IOException {

@@ -34,7 +34,7 @@ class FullDiskTest {
 
     @Test
     void aFullFileSystemInMemoryIsTold() throws IOException, InterruptedException {
-        assertThat(refusals("mount -t tmpfs -o size=8m tmpfs " + folder))
+        assertThat(refusals("mount -t tmpfs -o size=8m tmpfs " + Commands.quoted(folder)))
                 .contains("No space left on device");
     }
 
@@ -43,19 +43,21 @@ class FullDiskTest {
     void aFullDiskIsTold() throws IOException, InterruptedException {
         Path image = folder.resolve("image");
         Path mounted = Files.createDirectory(folder.resolve("mounted"));
-        String mounting = "truncate -s 24M %1$s && mkfs.ext4 -q -F %1$s && mount -o loop %1$s %2$s".formatted(image,
-                mounted);
+        String mounting = "truncate -s 24M %1$s && mkfs.ext4 -q -F %1$s && mount -o loop %1$s %2$s"
+                .formatted(Commands.quoted(image), Commands.quoted(mounted));
         assumeTrue(Commands.succeed("unshare", "-m", "sh", "-c", mounting));
-        assertThat(refusals(PeerJvm.startMounting("mount -o loop " + image + " " + mounted, FullDiskPeer.class,
-                mounted.resolve("a.croft").toString()))).contains("No space left on device");
+        assertThat(refusals(
+                PeerJvm.startMounting("mount -o loop " + Commands.quoted(image) + " " + Commands.quoted(mounted),
+                        FullDiskPeer.class, mounted.resolve("a.croft").toString())))
+                .contains("No space left on device");
     }
 
     /// Not a byte is left, so that a lock that had to be written could not be taken, and compacting says what it needs.
     @Test
     void whereNoByteIsLeftNothingIsLeftBehindAndCompactingSaysHow() throws IOException, InterruptedException {
         assumeTrue(PeerJvm.canMount());
-        assertThat(refusals(PeerJvm.startMounting("mount -t tmpfs -o size=8m tmpfs " + folder, FullDiskPeer.class,
-                folder.resolve("a.croft").toString(), "exhausted")))
+        assertThat(refusals(PeerJvm.startMounting("mount -t tmpfs -o size=8m tmpfs " + Commands.quoted(folder),
+                FullDiskPeer.class, folder.resolve("a.croft").toString(), "exhausted")))
                 .contains("No space left on device", "bytes that stay are written to a new file first",
                         "a file on another disk")
                 .doesNotContain("lock", ".croft-tmp");
@@ -67,7 +69,7 @@ class FullDiskTest {
         Path mounted = Files.createDirectory(folder.resolve("mounted"));
         Checkpoint.save(saved, FullDiskPeer.state(1000, 1));
         String mounting = "mount -t tmpfs tmpfs %2$s && cp %1$s %2$s/a.croft && mount -o remount,ro %2$s"
-                .formatted(saved, mounted);
+                .formatted(Commands.quoted(saved), Commands.quoted(mounted));
         assumeTrue(PeerJvm.canMount());
         assertThat(refusals(PeerJvm.startMounting(mounting, FullDiskPeer.class,
                 mounted.resolve("a.croft").toString()))).contains("Read-only file system").doesNotContain(".croft-tmp");

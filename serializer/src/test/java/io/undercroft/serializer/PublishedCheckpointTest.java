@@ -33,9 +33,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /// States in shared memory, in this process and in others.
 @EnabledOnOs(OS.LINUX)
+@Isolated("looks at what this process has in shared memory")
 class PublishedCheckpointTest {
     private static final SaveOptions OPTIONS = SaveOptions.defaults();
     private static final Path SHM = Path.of("/dev/shm");

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.AnonymousMemory;
+import io.undercroft.mmap.MapMode;
+import io.undercroft.mmap.MappedFile;
+import io.undercroft.mmap.TruncatedMappingException;
+import io.undercroft.serializer.internal.MappedAccess;
 import io.undercroft.serializer.spi.TreeContents;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.DType;
@@ -12,7 +16,10 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -52,6 +59,22 @@ class ReleaseTest {
         assertThat(storages).extracting(Storage::referenceCount).containsExactly(0, 1, 1, 0);
         assertThat(storages.get(2).segment().byteSize()).isEqualTo(4);
         assertThatThrownBy(() -> storages.get(1).segment()).isInstanceOf(Throwable.class);
+    }
+
+    @Test
+    void bytesOfAFileThatTurnsOutToBeCutAreReleased() throws IOException {
+        Path path = Files.write(folder.resolve("cut"), new byte[1 << 17]);
+        MappedFile file = MappedFile.open(path, MapMode.READ_ONLY);
+        assertThat(file.map(0, 1 << 17).byteSize()).isEqualTo(1 << 17);
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+            channel.truncate(1 << 16);
+        }
+
+        assertThatThrownBy(() -> MappedAccess.allocated(file, () -> file.allocation(0, 100)))
+                .isInstanceOf(TruncatedMappingException.class);
+
+        file.close();
+        assertThatThrownBy(file::retain).isInstanceOf(IllegalStateException.class);
     }
 
     @Test

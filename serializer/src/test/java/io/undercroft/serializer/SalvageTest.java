@@ -20,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import org.junit.jupiter.api.BeforeEach;
@@ -176,7 +177,7 @@ class SalvageTest {
         image.write(chunk(1));
         int storage = image.storage();
         for (int i = 0; i < 2000; i++) {
-            image.tensor("tensor %04d".formatted(i), storage, i, 1);
+            image.tensor(String.format(Locale.ROOT, "tensor %04d", i), storage, i, 1);
         }
         bytes = image.commit();
         String name = "tensor 1500";

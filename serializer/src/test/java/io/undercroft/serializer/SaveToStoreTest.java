@@ -266,7 +266,7 @@ class SaveToStoreTest {
                 assertThat(folder.resolve(name)).doesNotExist();
                 assertThat(save.isDone()).isFalse();
                 assertThat(save.location()).isEqualTo(uri(name).toString());
-                assertThat(save).hasToString("save of %s, 0 of %d bytes".formatted(save.location(), save.totalBytes()));
+                assertThat(save).hasToString("save of %s, 0 of %s bytes".formatted(save.location(), save.totalBytes()));
                 assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(save::path);
                 latch.countDown();
                 assertThat(save.join().locations()).startsWith(uri(name).toString());

@@ -377,7 +377,7 @@ class SlicedSetTest {
         List<Path> rest = new ArrayList<>(files);
         rest.remove(stored);
         assertRefused("V22-SLICE", () -> ShardSet.create(manifest(), rest)).contains("'weight' of float32 [4, 6]",
-                "no shard has the elements from [%d, %d]".formatted(stored / 2 * 2, stored % 2 * 3),
+                "no shard has the elements from [%s, %s]".formatted(stored / 2 * 2, stored % 2 * 3),
                 "another tensor has a fault, too");
         assertThatIllegalArgumentException().isThrownBy(() -> ShardSet.create(manifest(), List.of()));
         assertThat(manifest()).doesNotExist();
@@ -567,7 +567,7 @@ class SlicedSetTest {
             Map<String, Tensor> state = new LinkedHashMap<>();
             state.put("sliced", whole);
             for (int i = 0; i < count; i++) {
-                state.put("shard%d.layer%d".formatted(number, i), Tensor.full(DType.INT32, number * count + i, 30_000));
+                state.put("shard%s.layer%s".formatted(number, i), Tensor.full(DType.INT32, number * count + i, 30_000));
             }
             Map<String, Object> saved = new LinkedHashMap<>(state);
             saved.put("sliced", box(whole, 0, 1024 * number, 64, 1024));
@@ -587,7 +587,7 @@ class SlicedSetTest {
             int requests = FolderStore.requests(folder) - before;
             assertThat(requests).isLessThanOrEqualTo(toOpen + 3 * shards + 2);
             for (int i = 0; i < shards * count; i++) {
-                assertThat(opened.tensor("shard%d.layer%d".formatted(i / count, i % count)).getLong(29_999))
+                assertThat(opened.tensor("shard%s.layer%s".formatted(i / count, i % count)).getLong(29_999))
                         .isEqualTo(i);
             }
             assertThat(opened.tensor("sliced").contentEquals(whole)).isTrue();
@@ -605,7 +605,7 @@ class SlicedSetTest {
         for (int number = 0; number < shards; number++) {
             Map<String, Tensor> state = new LinkedHashMap<>();
             for (int i = 0; i < count; i++) {
-                state.put("shard%d.layer%d".formatted(number, i), Tensor.full(DType.INT32, number * count + i, 5000));
+                state.put("shard%s.layer%s".formatted(number, i), Tensor.full(DType.INT32, number * count + i, 5000));
             }
             uris.add(FolderStore.uri(folder.resolve("parts").resolve(number + ".croft")));
             Checkpoint.save(uris.getLast(), state, SaveOptions.defaults().run("run 7", shards));
@@ -621,7 +621,7 @@ class SlicedSetTest {
             // A shard is opened again by two requests, and its tensors are one.
             assertThat(FolderStore.requests(folder) - before).isLessThanOrEqualTo(toOpen + 3 * shards);
             for (int i = 0; i < shards * count; i++) {
-                assertThat(opened.tensor("shard%d.layer%d".formatted(i / count, i % count)).getLong(4999))
+                assertThat(opened.tensor("shard%s.layer%s".formatted(i / count, i % count)).getLong(4999))
                         .isEqualTo(i);
             }
         }
@@ -633,7 +633,7 @@ class SlicedSetTest {
         List<URI> shards = new ArrayList<>();
         Files.createDirectory(folder.resolve("parts"));
         for (int number = 0; number < 2; number++) {
-            URI shard = FolderStore.uri(folder.resolve("parts").resolve("shard %d.croft".formatted(number)));
+            URI shard = FolderStore.uri(folder.resolve("parts").resolve("shard %s.croft".formatted(number)));
             Checkpoint.save(shard, Map.of("weight", box(whole, 0, 1024 * number, 64, 1024)),
                     SaveOptions.defaults().run("run 7", 2));
             shards.add(shard);

@@ -57,7 +57,17 @@ class JobsTest {
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         int code = Jobs.run(SparkSession.active(), new PrintStream(out, true, UTF_8), new PrintStream(err, true, UTF_8),
                 Stream.of(arguments).map(Object::toString).toArray(String[]::new));
-        return new Ran(code, out.toString(UTF_8), err.toString(UTF_8));
+        return new Ran(code, lines(out), lines(err));
+    }
+
+    private static String lines(ByteArrayOutputStream printed) {
+        return printed.toString(UTF_8).replace(System.lineSeparator(), "\n");
+    }
+
+    /// Hadoop gives the path of a file as a URI has it, without a slash at the end.
+    private static String uriPath(Path file) {
+        String path = file.toUri().getRawPath();
+        return path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
     }
 
     private Path in() {
@@ -100,8 +110,8 @@ class JobsTest {
         TestFiles.tree(in());
         SparkSession.active().sparkContext().hadoopConfiguration().set("fs.count.impl",
                 CountingFileSystem.class.getName());
-        String source = "count://" + in();
-        String target = "count://" + out();
+        String source = "count://" + uriPath(in());
+        String target = "count://" + uriPath(out());
 
         assertThat(run("convert", source, target)).isEqualTo(new Ran(0, "2 files, 2 ok\n", ""));
 
@@ -205,7 +215,7 @@ class JobsTest {
         Ran converted = run("convert", in(), out(), "--report", directory.resolve("report"));
 
         assertThat(converted.code()).isEqualTo(3);
-        assertThat(converted.out()).startsWith("unreadable  file://" + in() + "/broken.pt: ")
+        assertThat(converted.out()).startsWith("unreadable  file://" + uriPath(in()) + "/broken.pt: ")
                 .endsWith("3 files, 2 ok, 1 unreadable\n");
         Dataset<Row> report = SparkSession.active().read().json(directory.resolve("report").toString());
         assertThat(report.where("status = 'ok'").count()).isEqualTo(2);
@@ -262,7 +272,8 @@ class JobsTest {
         Ran verified = run("verify", in());
 
         assertThat(verified.code()).isEqualTo(4);
-        assertThat(verified.out()).startsWith("damaged  file://" + file + ": ").endsWith("bytes without checksums\n");
+        assertThat(verified.out()).startsWith("damaged  file://" + uriPath(file) + ": ")
+                .endsWith("bytes without checksums\n");
     }
 
     @Test

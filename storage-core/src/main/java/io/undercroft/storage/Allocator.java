@@ -31,6 +31,10 @@ public interface Allocator {
 
     /// {@return the allocator of off-heap memory that the garbage collector frees} Its total is bounded by
     /// `-XX:MaxDirectMemorySize`, which the JVM sets to the maximum heap size by default.
+    ///
+    /// With the module `mmap` on Linux, memory of 2 MiB or more is mapped, in huge pages if the system has them. It
+    /// provides a page when it is first accessed. The first 32 MiB are filled by the JDK. Mapped memory is bounded by
+    /// the same number of bytes, but counted apart from other memory and from direct buffers.
     static Allocator offHeap() {
         return JdkAllocator.OFF_HEAP;
     }

@@ -36,6 +36,11 @@ final class MemoryProviders {
                         + device + "; copy what is to be shared with cpu()"));
     }
 
+    /// Large memory off the heap, as of [MemoryProvider#collected].
+    static Optional<MemorySegment> collected(long nbytes) {
+        return first(provider -> provider.collected(nbytes));
+    }
+
     static Allocator pinned() {
         return first(MemoryProvider::pinned).orElseThrow(MemoryProviders::noPinnedMemory);
     }

@@ -3,6 +3,7 @@ package io.undercroft.storage;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -17,6 +18,15 @@ class AllocatorTest {
             assertThat(allocation.segment().byteSize()).isEqualTo(nbytes);
             assertThat(Storage.over(allocation).toList()).allMatch(value -> value == 0);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1 << 20, 2 << 20, 40 << 20, (2 << 20) + 1})
+    void largeBytesNeedNoProvider(long nbytes) {
+        MemorySegment bytes = Allocator.offHeap().allocate(nbytes).segment();
+        assertThat(bytes.byteSize()).isEqualTo(nbytes);
+        assertThat(bytes.address() % Storage.ALIGNMENT).isZero();
+        assertThat(bytes.mismatch(MemorySegment.ofArray(new byte[(int) nbytes]))).isEqualTo(-1);
     }
 
     @ParameterizedTest

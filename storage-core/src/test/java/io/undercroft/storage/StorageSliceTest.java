@@ -7,6 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
@@ -187,6 +188,38 @@ class StorageSliceTest {
         forgetASlice(base);
         collectUntil(() -> base.referenceCount() == 1);
         assertThat(base.referenceCount()).isEqualTo(1);
+    }
+
+    /// Bytes that come into a storage after it was made have the same end as those that it was made with.
+    @Test
+    void aForgottenStorageFreesBytesThatCameLater() {
+        AtomicInteger made = new AtomicInteger();
+        AtomicInteger atFirstUse = new AtomicInteger();
+        forget(Storage.deferred(4, () -> counted(4, atFirstUse)));
+        collectUntil(() -> atFirstUse.get() == 1);
+        AtomicInteger resized = new AtomicInteger();
+        forget(Storage.allocate(4, nbytes -> made.getAndIncrement() == 0
+                ? Allocator.offHeap().allocate(nbytes)
+                : counted(nbytes, resized)).resize(8));
+        collectUntil(() -> resized.get() == 1);
+        AtomicInteger unpinned = new AtomicInteger();
+        PretendDevice.PIN.set((_, after) -> () -> {
+            unpinned.incrementAndGet();
+            after.run();
+        });
+        try {
+            forget(Storage.allocate(4).pinInPlace());
+        } finally {
+            PretendDevice.PIN.set(null);
+        }
+        collectUntil(() -> unpinned.get() == 1);
+
+        assertThat(List.of(atFirstUse, resized, unpinned)).extracting(AtomicInteger::get).containsExactly(1, 1, 1);
+    }
+
+    private static void forget(Storage storage) {
+        storage.set(0, (byte) 1);
+        assertThat(storage.isMaterialized()).isTrue();
     }
 
     private static WeakStorage forgotten(AtomicInteger freed) {

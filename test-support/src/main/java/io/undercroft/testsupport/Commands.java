@@ -19,6 +19,11 @@ public final class Commands {
         }
     }
 
+    /// {@return a path as a word of a script of `sh`, which may have blanks}
+    public static String quoted(Path path) {
+        return "'" + path.toString().replace("'", "'\\''") + "'";
+    }
+
     /// Makes a named pipe.
     public static void makePipe(Path path) throws InterruptedException {
         assertThat(succeed("mkfifo", path.toString())).isTrue();

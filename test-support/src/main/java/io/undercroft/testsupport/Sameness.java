@@ -96,7 +96,8 @@ public final class Sameness {
         }
     }
 
-    /// Notes that two objects stand for each other, and fails if one of them stands for another already.
+    /// Notes that two objects stand for each other, and fails if one of them stands for another already. What may come
+    /// back as several is compared with each of them once.
     private boolean isFirstMeeting(String path, Object expected, Object actual) {
         assertThat(actual).as(path).isNotNull();
         Object known = there.putIfAbsent(expected, actual);
@@ -105,7 +106,7 @@ public final class Sameness {
                 .as("%s: what was one object came back as two", path).isTrue();
         assertThat(knownBack == null || knownBack == expected).as("%s: what were two objects came back as one", path)
                 .isTrue();
-        return known != actual;
+        return knownBack == null;
     }
 
     private void compareTensors(String path, Tensor expected, Tensor actual) {
@@ -161,13 +162,15 @@ public final class Sameness {
         }
     }
 
-    /// Whether it is of a class of this project that is no value: a tuple, what has a type of another system,
-    /// or an object of a test. Maps of files and lists that decode their elements when they are read are ordinary ones.
+    /// Whether it is of a class of this project that is more than a value: a tuple, what has a type of another system,
+    /// or an object of a test. The name of a constant is a value. Maps of files and lists that decode their elements
+    /// when they are read are ordinary ones.
     private static boolean hasFields(Object object) {
         String type = object.getClass().getName();
         String parent = object.getClass().getSuperclass().getName();
         return type.startsWith("io.undercroft.") && !type.startsWith("io.undercroft.storage.")
                 && !(object instanceof Enum) && !type.equals("io.undercroft.serializer.state.StateMap")
+                && !type.equals("io.undercroft.serializer.state.Symbol")
                 && !parent.equals("io.undercroft.serializer.internal.tree.ScalarList");
     }
 

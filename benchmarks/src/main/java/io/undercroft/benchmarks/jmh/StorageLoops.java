@@ -225,6 +225,19 @@ public final class StorageLoops {
         }
     }
 
+    /// Allocates a storage that the garbage collector frees.
+    public static class Allocations extends Timed {
+        /// Bytes of the storage.
+        @Param("268435456")
+        public long nbytes;
+
+        /// {@return a storage that nobody has written to}
+        @Benchmark
+        public Storage allocate() {
+            return Storage.allocate(nbytes);
+        }
+    }
+
     /// Makes a view of a tensor of three dimensions and keeps it.
     public static class Views extends Timed {
         private final Tensor base = Tensor.zeros(DType.FLOAT32, 8, 16, 32);

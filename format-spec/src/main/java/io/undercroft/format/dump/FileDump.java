@@ -29,10 +29,6 @@ import io.undercroft.format.internal.index.Records;
 import io.undercroft.format.internal.index.SectionType;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.charset.StandardCharsets;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -55,15 +51,16 @@ public final class FileDump {
     private static final String COMMITS = "commits";
     private static final String DIRECTORY = "directory";
     private static final String EXTENTS = "extents";
-    private static final int ROW = 16;
 
     private final MemorySegment file;
+    private final FieldLines lines;
     private final Predicate<String> sections;
     private final long limit;
     private final Consumer<Part> parts;
 
     private FileDump(MemorySegment file, Predicate<String> sections, long limit, Consumer<Part> parts) {
         this.file = file;
+        this.lines = new FieldLines(file);
         this.sections = sections;
         this.limit = limit;
         this.parts = parts;
@@ -147,7 +144,7 @@ public final class FileDump {
     // ---- commit records
 
     private void addCommits() {
-        if (!has(0, FileLayout.HEADER_BYTES)) {
+        if (!lines.has(0, FileLayout.HEADER_BYTES)) {
             return;
         }
         boolean isSealed = (HeaderFields.READ_ONLY.get(file, 0) & Header.SEALED) != 0;
@@ -161,7 +158,7 @@ public final class FileDump {
     }
 
     private void addCommit(long offset, String title) {
-        if (!has(offset, FileLayout.COMMIT_BYTES)) {
+        if (!lines.has(offset, FileLayout.COMMIT_BYTES)) {
             return;
         }
         MemorySegment record = file.asSlice(offset, FileLayout.COMMIT_BYTES);
@@ -189,19 +186,33 @@ public final class FileDump {
         long end = Records.directory(bytes).byteSize();
         add(DIRECTORY, "head of the index of snapshot " + commit.sequence(), start, DirectoryFields.RECORD, () -> {});
         for (long entry = Index.HEAD_BYTES; entry < end; entry += Index.ENTRY_BYTES) {
-            add(DIRECTORY, "entry of " + ascii(bytes.asSlice(entry, SectionFields.SECTION.size())), start + entry,
-                    SectionFields.RECORD,
-                    () -> {});
+            add(DIRECTORY, "entry of " + code(bytes, entry), start + entry, SectionFields.RECORD, () -> {});
         }
-        for (SectionType type : SectionType.values()) {
-            if (sections.test(name(type)) && index.count(type) > 0) {
+        long done = end;
+        for (long entry = Index.HEAD_BYTES; entry < end; entry += Index.ENTRY_BYTES) {
+            long section = SectionFields.OFFSET.get(bytes, entry);
+            addPadding(start + done, section - done);
+            done = section + SectionFields.LENGTH.get(bytes, entry);
+            SectionType type = SectionType.of(SectionFields.SECTION.getInt(bytes, entry));
+            if (type == null) {
+                addRows(DIRECTORY, "unknown section " + code(bytes, entry), "unknown", start + section, done - section);
+            } else if (sections.test(name(type)) && index.count(type) > 0) {
                 addSection(snapshot, type);
             }
         }
-        snapshot.unknownSections().forEach(section -> put(DIRECTORY, "unknown section " + section.code(),
-                FormatException.NO_OFFSET, section.bytes().byteSize(), List.of(), null));
+        addPadding(start + done, bytes.byteSize() - done);
         if (sections.test(EXTENTS)) {
             addExtents(snapshot);
+        }
+    }
+
+    private static String code(MemorySegment index, long entry) {
+        return FieldLines.ascii(index.asSlice(entry, SectionFields.SECTION.size()));
+    }
+
+    private void addPadding(long offset, long length) {
+        if (length > 0) {
+            addRows(DIRECTORY, "padding", "padding", offset, length);
         }
     }
 
@@ -210,7 +221,8 @@ public final class FileDump {
         long start = index.fileOffset(type, 0);
         switch (type) {
             case TREE, META -> addTree(type, start, index);
-            case STRB -> addRows(type, start, index.count(type));
+            case STRB -> addRows(name(type), type.toString(), "text", start, index.count(type));
+            case DIMS, ISUM -> addNumbers(type, start, index.count(type));
             default -> {
                 for (int number = 0; number < Math.min(limit, index.count(type)); number++) {
                     int record = number;
@@ -224,7 +236,7 @@ public final class FileDump {
                         fault = e;
                     }
                     put(name(type), meaning.isEmpty() ? title : title + ", " + meaning, offset, index.recordSize(type),
-                            lines(type.record(), offset), fault,
+                            lines.of(type.record(), offset, index.recordSize(type)), fault,
                             number + 1 == limit ? index.count(type) - limit : 0);
                 }
             }
@@ -288,10 +300,8 @@ public final class FileDump {
             put(name(type), type.toString(), start, length, List.of(), e);
             return;
         }
-        TreeLines lines = new TreeLines(section, start);
-        put(name(type), type + (lines.end < length
-                ? ", the first %s of its %s bytes".formatted(lines.end, length)
-                : ""), start, length, lines, lines.fault);
+        TreeLines tokens = new TreeLines(section, start);
+        put(name(type), type + part(tokens.end, length), start, length, tokens, tokens.fault);
     }
 
     /// The tokens of a tree, which are read again for each iteration: there may be a million.
@@ -352,7 +362,9 @@ public final class FileDump {
     private static String meaning(StateToken token, StateTreeReader reader) {
         return switch (token) {
             case STRING, DEVICE, SYMBOL -> FormatException.quote(reader.text());
-            case INTEGER -> Long.toString(reader.longValue());
+            case BOOLEAN -> Boolean.toString(reader.booleanValue());
+            case INTEGER, INT8, INT16, INT32 -> Long.toString(reader.longValue());
+            case FLOAT32 -> Float.toString(reader.floatValue());
             case FLOAT -> Double.toString(reader.doubleValue());
             case LIST, TUPLE, MAP, SET -> "of " + reader.count();
             case TENSOR -> "number " + reader.index();
@@ -360,17 +372,23 @@ public final class FileDump {
         };
     }
 
-    private void addRows(SectionType type, long start, long length) {
-        long shown = Math.min(length, limit * ROW);
-        Iterable<Line> rows = () -> LongStream.iterate(start, at -> at < start + shown, at -> at + ROW)
-                .mapToObj(at -> row(at, start + shown)).iterator();
-        put(name(type), type + (shown < length ? ", the first %s of its %s bytes".formatted(shown, length) : ""), start,
-                length, rows, null);
+    private void addRows(String section, String title, String name, long start, long length) {
+        long shown = Math.min(length, limit * FieldLines.ROW);
+        put(section, title + part(shown, length), start, length, lines.rows(name, start, shown), null);
     }
 
-    private Line row(long at, long end) {
-        MemorySegment row = file.asSlice(at, Math.min(ROW, end - at));
-        return new Line(at, row, "text", ascii(row));
+    /// Adds the records of a section that have one field.
+    private void addNumbers(SectionType type, long start, long count) {
+        Field field = type.record().fields().getFirst();
+        long shown = Math.min(count, limit);
+        Iterable<Line> numbers = () -> LongStream.range(0, shown)
+                .mapToObj(number -> lines.line(field, start + number * field.size())).iterator();
+        put(name(type), type.toString(), start, count * field.size(), numbers, null, count - shown);
+    }
+
+    /// {@return what a title says of bytes of which only the first are shown}
+    static String part(long shown, long length) {
+        return shown < length ? ", the first %s of its %s bytes".formatted(shown, length) : "";
     }
 
     private void addExtents(Snapshot snapshot) {
@@ -380,8 +398,9 @@ public final class FileDump {
             for (int i = 0; i < record.extentCount(); i++) {
                 ExtentRecord extent = snapshot.extent(record.firstExtent() + i);
                 if (extent.base() == ExtentRecord.THIS_FILE && extent.kind() != ExtentKind.ZERO
-                        && has(extent.fileOffset(), extent.storedLength()) && ++count <= limit) {
-                    MemorySegment start = file.asSlice(extent.fileOffset(), Math.min(ROW, extent.storedLength()));
+                        && lines.has(extent.fileOffset(), extent.storedLength()) && ++count <= limit) {
+                    MemorySegment start = file.asSlice(extent.fileOffset(),
+                            Math.min(FieldLines.ROW, extent.storedLength()));
                     put(EXTENTS, "extent %s, part %s of storage %s".formatted(record.firstExtent() + i, i, storage),
                             extent.fileOffset(), extent.storedLength(),
                             List.of(new Line(extent.fileOffset(), start, "bytes", "")), null,
@@ -403,76 +422,28 @@ public final class FileDump {
         }
         FormatException fault = null;
         try {
-            if (has(offset, layout.size())) {
+            if (lines.has(offset, layout.size())) {
                 check.run();
             }
         } catch (FormatException e) {
             fault = e;
         }
-        put(section, title, offset, layout.size(), lines(layout, offset), fault);
-    }
-
-    private List<Line> lines(RecordLayout layout, long offset) {
-        List<Line> lines = new ArrayList<>();
-        for (Field field : layout.fields()) {
-            if (has(offset + field.offset(), field.size())) {
-                lines.add(new Line(offset + field.offset(), file.asSlice(offset + field.offset(), field.size()),
-                        field.name(), meaning(field, offset)));
-            }
-        }
-        return lines;
-    }
-
-    private String meaning(Field field, long record) {
-        String name = field.name();
-        MemorySegment bytes = file.asSlice(record + field.offset(), field.size());
-        if (name.equals("reserved")) {
-            return LittleEndian.isZero(bytes, 0, bytes.byteSize()) ? "zero" : "not zero";
-        } else if (field.equals(CommitFields.MESSAGE)) {
-            long length = CommitFields.MESSAGE_LENGTH.get(file, record);
-            return FormatException.quote(new String(bytes.asSlice(0, Math.min(length, bytes.byteSize()))
-                    .toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8));
-        } else if (name.equals("signature") || field.equals(SectionFields.SECTION)) {
-            return ascii(bytes);
-        } else if (field.size() == ROW) {
-            return name.endsWith("uuid") ? field.uuid(file, record).toString() : field.digest(file, record).toString();
-        } else if (name.contains("CRC32C") || name.endsWith("features")) {
-            return "0x%08x".formatted(field.get(file, record));
-        } else if (field.equals(CommitFields.TIME) && field.get(file, record) != 0) {
-            return Instant.ofEpochMilli(field.get(file, record)).toString();
-        } else if (field.equals(HeaderFields.CHUNK_LOG2)) {
-            long log2 = field.get(file, record);
-            return "%s%s".formatted(log2, log2 < Integer.SIZE ? ", chunks of " + (1L << log2) + " bytes" : "");
-        }
-        return Long.toUnsignedString(field.get(file, record));
-    }
-
-    /// Returns bytes as ASCII, with a dot for each byte that is not a printable character.
-    private static String ascii(MemorySegment bytes) {
-        StringBuilder text = new StringBuilder();
-        for (byte each : bytes.toArray(ValueLayout.JAVA_BYTE)) {
-            text.append(each >= ' ' && each < 0x7f ? (char) each : '.');
-        }
-        return text.toString();
+        put(section, title, offset, layout.size(), lines.of(layout, offset, layout.size()), fault);
     }
 
     private static String name(SectionType type) {
         return type.name().toLowerCase(Locale.ROOT);
     }
 
-    private boolean has(long offset, long length) {
-        return offset >= 0 && length <= file.byteSize() && offset <= file.byteSize() - length;
-    }
-
-    private void put(String section, String title, long offset, long nbytes, Iterable<Line> lines,
+    private void put(String section, String title, long offset, long nbytes, Iterable<Line> shown,
             @Nullable FormatException fault) {
-        put(section, title, offset, nbytes, lines, fault, 0);
+        put(section, title, offset, nbytes, shown, fault, 0);
     }
 
-    private void put(String section, String title, long offset, long nbytes, Iterable<Line> lines,
+    private void put(String section, String title, long offset, long nbytes, Iterable<Line> shown,
             @Nullable FormatException fault, long omitted) {
         if (sections.test(section)) {
-            parts.accept(new Part(section, title, offset, nbytes, lines, omitted, fault));
+            parts.accept(new Part(section, title, offset, nbytes, shown, omitted, fault));
         }
     }
 }

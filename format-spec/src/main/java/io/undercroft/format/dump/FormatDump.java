@@ -9,7 +9,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /// A description of the bytes of files of a format. Implementations are loaded by [java.util.ServiceLoader]; [FileDump]
-/// describes `.croft` files.
+/// describes `.croft` files, which have snapshots.
 public interface FormatDump {
     /// A field of a file.
     ///

@@ -49,7 +49,11 @@ public record Span(long start, long end) {
     ///
     /// @param spans the ranges
     public static long sum(Collection<Span> spans) {
-        return spans.stream().mapToLong(span -> span.end - span.start).reduce(0, Math::addExact);
+        long sum = 0;
+        for (Span span : spans) {
+            sum = Math.addExact(sum, span.end - span.start);
+        }
+        return sum;
     }
 
     /// {@return the bytes from the first of both to the last of both}

@@ -10,8 +10,9 @@ import java.util.SortedMap;
 
 /// The golden files: small files that every reader has to open, their annotated dumps, and what they hold.
 ///
-/// `main`, run in the folder of this module, writes all of them anew and puts the dump of the first into `SPEC.md`; the
-/// tests only compare.
+/// `main`, run in the folder of this module, writes the files and what they hold anew; the tests only compare. The
+/// dumps are what `croft hexdump` prints: `io.undercroft.cli.GoldenDumpsTest` of the module `cli` writes and compares
+/// them.
 final class Golden {
     /// Where the files are.
     static final Path FOLDER = Path.of("src/test/resources/golden");
@@ -21,7 +22,6 @@ final class Golden {
     static final String CONTENTS = "contents.txt";
 
     private static final Path SPEC = Path.of("SPEC.md");
-    private static final String FENCE = "```text\n";
 
     private Golden() {}
 
@@ -29,14 +29,8 @@ final class Golden {
         SortedMap<String, byte[]> files = GoldenFiles.all();
         for (Map.Entry<String, byte[]> file : files.entrySet()) {
             Files.write(FOLDER.resolve(file.getKey()), file.getValue());
-            if (hasDump(file.getKey())) {
-                Files.writeString(FOLDER.resolve(dumpOf(file.getKey())), Dump.of(file.getValue()));
-            }
         }
         Files.writeString(FOLDER.resolve(CONTENTS), Contents.of(files));
-        String before = spec().substring(0, spec().indexOf(FENCE) + FENCE.length());
-        String after = spec().substring(spec().indexOf("```\n", before.length()));
-        Files.writeString(SPEC, before + Dump.of(Everything.file()) + after);
     }
 
     /// {@return whether a file is one of this format}

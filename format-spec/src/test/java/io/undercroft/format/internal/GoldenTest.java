@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -25,7 +24,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /// The golden files, those that are kept and those that are made now.
 class GoldenTest {
-    private static final Pattern LINE = Pattern.compile("([0-9a-f]{5}) ((?:[0-9a-f]{2} )+) *# .*");
+    private static final Pattern LINE = Pattern
+            .compile(" {2}([0-9a-f]{10}) {2}([0-9a-f]{2}(?: [0-9a-f]{2}){0,15})(?: +# .*)?");
     private static final SortedMap<String, byte[]> MADE = made();
 
     private final ByteSource source = ByteSource.of(MemorySegment.ofArray(Golden.resource(Golden.FILE)));
@@ -69,18 +69,13 @@ class GoldenTest {
 
     @ParameterizedTest
     @MethodSource("dumpedFiles")
-    void theDumpSaysWhatTheBytesAre(String name) throws IOException {
-        assertThat(Dump.of(kept(name))).isEqualTo(text(Golden.dumpOf(name)));
-    }
-
-    @ParameterizedTest
-    @MethodSource("dumpedFiles")
     void everyLineOfTheDumpIsWhatStandsInTheFileThere(String name) {
         byte[] file = kept(name);
-        long compared = text(Golden.dumpOf(name)).lines().map(LINE::matcher).filter(Matcher::matches)
+        long compared = text(Golden.dumpOf(name)).lines().filter(line -> line.startsWith("  0")).map(LINE::matcher)
                 .mapToLong(found -> {
+                    assertThat(found.matches()).isTrue();
                     int at = Integer.parseInt(found.group(1), 16);
-                    byte[] bytes = HexFormat.ofDelimiter(" ").parseHex(found.group(2).strip());
+                    byte[] bytes = HexFormat.ofDelimiter(" ").parseHex(found.group(2));
                     assertThat(Arrays.copyOfRange(file, at, at + bytes.length)).as(found.group()).isEqualTo(bytes);
                     return bytes.length;
                 }).sum();

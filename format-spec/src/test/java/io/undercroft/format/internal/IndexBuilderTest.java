@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -259,7 +260,8 @@ class IndexBuilderTest {
     @Test
     void moreSectionsThanReadersAcceptAreRefused() {
         for (int i = 0; i < 250; i++) {
-            index.addUnknownSection(new UnknownSection(String.format("x%03d", i), true, 1, MemorySegment.NULL));
+            index.addUnknownSection(
+                    new UnknownSection(String.format(Locale.ROOT, "x%03d", i), true, 1, MemorySegment.NULL));
         }
         assertThatIllegalArgumentException().isThrownBy(() -> index.build(1)).withMessageContaining("sections");
     }

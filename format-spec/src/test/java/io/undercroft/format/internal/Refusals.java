@@ -41,6 +41,11 @@ final class Refusals {
         refused(rule, file, Limits.DEFAULT);
     }
 
+    static void accepted(byte[] file, Limits limits) throws IOException {
+        assertThat(Verifier.verify(source(file), Snapshot.open(source(file), limits), BaseFiles.none()).findings())
+                .isEmpty();
+    }
+
     /// At opening, or as the first thing that verifying finds.
     static void refused(Rule rule, byte[] file, Limits limits) {
         try {

@@ -63,6 +63,8 @@ class SetIndexTest {
     void whatIsMissingIsNamedAsABox() {
         assertRefused(w(List.of(part(0, at(0, 0), 4, 2), part(1, at(0, 2), 1, 1), part(2, at(3, 2), 1, 1)), 4, 3),
                 "V22-SLICE", "'w' of float32 [4, 3]", "no shard has the elements from [1, 2] to [3, 3]");
+        assertRefused(w(List.of(part(0, at(0, 0), 1, 1), part(1, at(1, 0), 1, 2), part(2, at(1, 2), 1, 2)), 2, 4),
+                "V22-SLICE", "no shard has the elements from [0, 1] to [1, 4]");
         assertRefused(w(List.of(), 4, 3), "V22-SLICE", "from [0, 0] to [4, 3]");
         assertRefused(w(List.of(part(0, at(0), 2)), 3), "V22-SLICE", "from [2] to [3]");
         assertRefused(w(List.of()), "V22-SLICE", "from [] to []");
@@ -70,8 +72,8 @@ class SetIndexTest {
 
     @Test
     void partsThatOverlapAreNamedWithTheirShards() {
-        assertRefused(w(List.of(part(0, at(0), 2), part(1, at(1), 2)), 3), "V22-SLICE", "the element [1]",
-                "in 'a', 'b'");
+        assertRefused(w(List.of(part(0, at(0), 2), part(1, at(1), 2), part(2, at(3), 1)), 4), "V22-SLICE",
+                "the element [1]", "in 'a', 'b' [V22");
         assertRefused(w(List.of(part(0, at(0), 3), part(2, at(0), 3)), 3), "V22-SLICE", "the element [0]",
                 "in 'a', 'c'");
         assertRefused(w(List.of(part(0, at(0, 0), 2, 2), part(1, at(1, 1), 2, 2), part(2, at(0, 2), 1, 1)), 3, 3),

@@ -3,6 +3,7 @@ package io.undercroft.format.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
@@ -154,10 +155,31 @@ class SetManifestTest {
     }
 
     @Test
-    void limitsAreObeyed() {
-        refused(Rule.V8_LIMIT, () -> SetManifest.read(source(set.encode()), RuleTest.limit("maxShards", 1)));
-        refused(Rule.V8_LIMIT, () -> SetManifest.read(source(set.encode()), RuleTest.limit("maxManifestBytes", 100)));
-        refused(Rule.V8_LIMIT, () -> SetManifest.read(source(set.encode()), RuleTest.limit("maxNameBytes", 10)));
+    void whatIsAtALimitIsReadAndWhatIsOneOverItIsRefused() throws IOException {
+        isTheMost("maxShards", 2);
+        isTheMost("maxManifestBytes", set.encode().length);
+        isTheMost("maxNameBytes", "parts/two.croft".length());
+    }
+
+    private void isTheMost(String limit, long value) throws IOException {
+        assertThat(SetManifest.read(source(set.encode()), RuleTest.limit(limit, value))).isEqualTo(set);
+        refused(Rule.V8_LIMIT, () -> SetManifest.read(source(set.encode()), RuleTest.limit(limit, value - 1)));
+    }
+
+    @Test
+    void aPathIsRefusedAtTheFieldThatIsWrong() {
+        // The record of the second shard.
+        int record = 64 + 80;
+        assertThat(offsetOf(forged(record + 52, 0))).isEqualTo(record + 52);
+        assertThat(offsetOf(forged(record + 48, 100))).isEqualTo(record + 48);
+        assertThat(offsetOf(forged(record + 48, "parts/two.croft".length() + 1))).isEqualTo(record + 48);
+        int path = TEXT + "parts/two.croft".length();
+        assertThat(offsetOf(forged(path, 0xFF))).isEqualTo(path);
+        assertThat(offsetOf(forged(path, '/'))).isEqualTo(record + 48);
+    }
+
+    private static long offsetOf(ThrowingCallable use) {
+        return catchThrowableOfType(FormatException.class, use).offset();
     }
 
     @Test

@@ -184,8 +184,8 @@ class HttpCheckpointTest {
     void oneTensorOfAGibibyteCostsItsBytes() throws IOException {
         long other = (1 << 30) - 4 * MIB;
         String header = """
-                {"other":{"dtype":"U8","shape":[%d],"data_offsets":[0,%d]},\
-                "wanted":{"dtype":"U8","shape":[%d],"data_offsets":[%d,%d]}}""".formatted(other, other, 4 * MIB, other,
+                {"other":{"dtype":"U8","shape":[%s],"data_offsets":[0,%s]},\
+                "wanted":{"dtype":"U8","shape":[%s],"data_offsets":[%s,%s]}}""".formatted(other, other, 4 * MIB, other,
                 1 << 30);
         byte[] text = header.getBytes(StandardCharsets.UTF_8);
         try (RandomAccessFile file = new RandomAccessFile(directory.resolve("sparse.safetensors").toFile(), "rw")) {
@@ -232,7 +232,7 @@ class HttpCheckpointTest {
             part.attributes().put("split.no", number);
             part.attributes().put("split.count", 2);
             part.attributes().put("split.tensors.count", 2);
-            Checkpoint.save(directory.resolve("model-0000%d-of-00002.gguf".formatted(number + 1)), part);
+            Checkpoint.save(directory.resolve("model-0000%s-of-00002.gguf".formatted(number + 1)), part);
         }
         try (Checkpoint local = Checkpoint.open(directory.resolve("model-00001-of-00002.gguf"));
                 Checkpoint remote = Checkpoint.open(server.uri("model-00001-of-00002.gguf"), options())) {

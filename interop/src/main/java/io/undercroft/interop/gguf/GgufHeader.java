@@ -163,17 +163,18 @@ record GgufHeader(ByteOrder order, SequencedMap<String, Object> values, Sequence
 
     private static TensorInfo info(String name, int code, long[] sizes, long offset, long position) {
         TensorType type = TensorType.of(code);
-        if (type != null && type.block() > 1) {
-            long row = sizes.length == 0 ? 1 : sizes[sizes.length - 1];
-            if (row % type.block() != 0) {
-                throw broken(name, "has rows of " + row + ", no whole blocks of " + type.block() + " numbers",
-                        position);
-            }
-            sizes[sizes.length - 1] /= type.block();
+        long block = type == null ? 1 : type.block();
+        long row = sizes.length == 0 ? 1 : sizes[sizes.length - 1];
+        if (row % block != 0) {
+            throw broken(name, "has rows of " + row + ", no whole blocks of " + block + " numbers", position);
         }
         try {
+            // The numbers of an empty tensor have larger strides than its blocks, and it can be converted to them.
+            Shape.of(sizes).contiguousStride();
+            if (sizes.length > 0) {
+                sizes[sizes.length - 1] = row / block;
+            }
             Shape shape = Shape.of(sizes);
-            shape.contiguousStride();
             // The size of an unknown type follows from the offsets of all tensors.
             return new TensorInfo(name, code, type, shape, offset,
                     type == null ? 0 : type.dtype().nbytes(shape.numel()));

@@ -9,11 +9,13 @@ import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /// An archive to be written.
 ///
@@ -66,7 +68,11 @@ record ArchiveDraft(SequencedMap<String, Draft> parts, boolean isDeflated) imple
 
     @Override
     public List<SharedStorage> sharedStorages() {
-        return parts.values().stream().flatMap(part -> part.sharedStorages().stream()).toList();
+        List<SharedStorage> storages = new ArrayList<>();
+        parts.forEach((record, part) -> part.sharedStorages().forEach(storage -> storages.add(new SharedStorage(
+                storage.names().stream().map(field -> NpzFormat.name(record, field)).collect(Collectors.toSet()),
+                storage.nbytes()))));
+        return storages;
     }
 
     @Override

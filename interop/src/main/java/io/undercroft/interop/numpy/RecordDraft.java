@@ -24,6 +24,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// An array of records to be written, as `numpy.save` writes it. What is between the fields becomes zeros.
@@ -120,8 +121,12 @@ final class RecordDraft implements Draft {
     @Override
     public SequencedMap<String, Tensor> names() {
         SequencedMap<String, Tensor> names = new LinkedHashMap<>();
-        leaves.forEach(leaf -> names.put(leaf.path.substring(path.length() + 1), leaf.tensor));
+        leaves.forEach(leaf -> names.put(name(leaf), leaf.tensor));
         return names;
+    }
+
+    private String name(Leaf leaf) {
+        return leaf.path.substring(path.length() + 1);
     }
 
     @Override
@@ -134,7 +139,7 @@ final class RecordDraft implements Draft {
     public List<SharedStorage> sharedStorages() {
         return List.of(new SharedStorage(leaves.stream()
                 .filter(leaf -> ArrayNodes.isInPlace(type, shape, leaf.elements.type(), leaf.place))
-                .map(Leaf::tensor).toList(), type.itemsize() * shape.numel()));
+                .map(this::name).collect(Collectors.toSet()), type.itemsize() * shape.numel()));
     }
 
     @Override

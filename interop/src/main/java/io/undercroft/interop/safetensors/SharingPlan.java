@@ -100,8 +100,11 @@ record SharingPlan(SequencedMap<String, Tensor> written, SequencedMap<String, St
         }
     }
 
+    /// Those of a dimension of size 1 may be any, and the file does not have those of a tensor that is no view.
     private static List<Long> strides(Tensor tensor) {
-        return Arrays.stream(tensor.stride()).boxed().toList();
+        boolean isPlain = tensor.numel() > 0 && tensor.isContiguous();
+        long[] strides = isPlain ? tensor.shape().contiguousStride() : tensor.stride();
+        return Arrays.stream(strides).boxed().toList();
     }
 
     /// The bytes between the first and the last that a tensor shows.

@@ -115,8 +115,7 @@ final class DistributedDraft implements Draft {
             if (tensor != null) {
                 tensors.put(place, tensor);
             } else if (!StateIndex.children(value).isEmpty()) {
-                StateIndex.of(value).tensors()
-                        .forEach((inside, each) -> tensors.put(inside.isEmpty() ? place : place + "/" + inside, each));
+                tensors.putAll(StateIndex.of(new StatePart(place, value)).tensors());
             }
             return tensors;
         }
@@ -357,12 +356,11 @@ final class DistributedDraft implements Draft {
     /// Tensors in one value share storages again, but not with the same tensor elsewhere.
     @Override
     public List<SharedStorage> sharedStorages() {
-        Set<Tensor> own = Collections.newSetFromMap(new IdentityHashMap<>());
-        entries.byName.values().stream().filter(entry -> entry.tensor() != null)
-                .forEach(entry -> own.add(entry.tensor()));
         return entries.byName.values().stream().filter(entry -> entry.tensor() == null)
-                .flatMap(entry -> entry.tensors().values().stream().filter(tensor -> !own.contains(tensor))
-                        .collect(Collectors.groupingBy(Tensor::storage)).entrySet().stream())
+                .flatMap(entry -> entry.tensors().entrySet().stream()
+                        .collect(Collectors.groupingBy(named -> named.getValue().storage(),
+                                Collectors.mapping(Map.Entry::getKey, Collectors.toSet())))
+                        .entrySet().stream())
                 .map(used -> new SharedStorage(used.getValue(), used.getKey().nbytes())).toList();
     }
 

@@ -30,11 +30,11 @@ record Pickle(MemorySegment bytes, List<Storage> storages, List<String> distrust
     /// @return the pickle
     /// @throws IllegalArgumentException if it holds something that PyTorch has no place for; the message has its path
     static Pickle of(@Nullable Object state, boolean writesObjects) {
-        StorageKeys keys = new StorageKeys(Set.of());
+        StorageKeys keys = new StorageKeys();
         Set<String> distrusted = new LinkedHashSet<>();
         byte[] bytes = Pickler.pickle(state, keys, writesObjects, distrusted);
         if (!keys.mixed().isEmpty()) {
-            keys = new StorageKeys(keys.mixed());
+            keys = new StorageKeys(keys);
             bytes = Pickler.pickle(state, keys, writesObjects, distrusted);
         }
         Pickle pickle = new Pickle(MemorySegment.ofArray(bytes), keys.inOrder(), List.copyOf(distrusted));

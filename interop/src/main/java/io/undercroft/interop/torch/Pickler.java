@@ -99,7 +99,7 @@ final class Pickler {
             case Boolean truth -> out.truth(truth);
             case Number number -> number(number);
             case String text -> text(text);
-            case Storage storage -> tensors.storage(storage, Globals.UNTYPED);
+            case Storage storage -> tensors.storage(storage, Globals.UNTYPED, false);
             case TypedStorage typed -> tensors.storage(typed);
             case DType dtype -> dtype(dtype);
             case Device device -> call(Globals.DEVICE, () -> deviceParts(device));

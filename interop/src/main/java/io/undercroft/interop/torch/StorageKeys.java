@@ -17,21 +17,32 @@ import org.jspecify.annotations.Nullable;
 /// storages hold elements of one type, and have its class. One that tensors of several types share can only be named as
 /// bytes, even if it has none; that is known after the whole pickle was written, which is then written again. What
 /// cannot be named as bytes is refused then. But PyTorch itself writes storages without bytes that have several
-/// classes: these get a number for each class.
+/// classes: where these cannot be named as bytes, they get a number for each class.
 final class StorageKeys {
+    /// Storages that are named as bytes, and those that have several classes.
     private final Set<Storage> untyped;
+    private final Set<Storage> divided;
     private final Map<Named, Integer> keys = new LinkedHashMap<>();
     private final Map<Storage, StorageClass> classes = new HashMap<>();
+    private final Map<Storage, StorageClass> plain = new HashMap<>();
     private final Set<Storage> mixed = new HashSet<>();
+    private final Set<Storage> mixedPlain = new HashSet<>();
 
-    /// @param untyped storages that are to be named as bytes
-    StorageKeys(Set<Storage> untyped) {
-        this.untyped = untyped;
+    /// For a pickle that is written for the first time.
+    StorageKeys() {
+        this.untyped = Set.of();
+        this.divided = Set.of();
+    }
+
+    /// @param first what the same pickle had when it was written for the first time
+    StorageKeys(StorageKeys first) {
+        this.untyped = first.mixedPlain;
+        this.divided = first.mixed;
     }
 
     /// What has a number.
     ///
-    /// @param type null but for a storage without bytes that is named as bytes elsewhere
+    /// @param type null but for a storage without bytes that has several classes
     private record Named(Storage storage, @Nullable StorageClass type) {}
 
     /// {@return the class to name a storage with where it cannot be named as bytes; that of bytes if there is none}
@@ -53,13 +64,22 @@ final class StorageKeys {
     ///
     /// @param storage the storage, by identity
     /// @param type what it is named with here
-    int keyOf(Storage storage, StorageClass type) {
-        StorageClass first = classes.putIfAbsent(storage, type);
-        if (first != null && !first.equals(type)) {
-            mixed.add(storage);
+    /// @param needsClass whether it cannot be named as bytes here
+    int keyOf(Storage storage, StorageClass type, boolean needsClass) {
+        note(storage, type, classes, mixed);
+        if (!needsClass || storage.nbytes() > 0) {
+            note(storage, type, plain, mixedPlain);
         }
-        boolean isApart = type.dtype() != null && storage.nbytes() == 0 && untyped.contains(storage);
+        boolean isApart = needsClass && storage.nbytes() == 0 && divided.contains(storage);
         return keys.computeIfAbsent(new Named(storage, isApart ? type : null), _ -> keys.size());
+    }
+
+    private static void note(Storage storage, StorageClass type, Map<Storage, StorageClass> first,
+            Set<Storage> several) {
+        StorageClass known = first.putIfAbsent(storage, type);
+        if (known != null && !known.equals(type)) {
+            several.add(storage);
+        }
     }
 
     /// {@return the storages that were named with several classes}

@@ -46,11 +46,13 @@ final class TensorPickler {
 
     /// Writes a storage that is in the state itself, with its type of elements.
     void storage(TypedStorage typed) {
-        storage(typed.untyped(), typedClass(typed.untyped(), typed));
+        storage(typed.untyped(), typedClass(typed.untyped(), typed), true);
     }
 
     /// Writes what names a storage: `("storage", class, key, location, number of elements)`.
-    void storage(Storage storage, StorageClass type) {
+    ///
+    /// @param needsClass whether it cannot be named as bytes here
+    void storage(Storage storage, StorageClass type, boolean needsClass) {
         if (storage.isMeta()) {
             throw new IllegalArgumentException("a storage without bytes (meta); PyTorch saves tensors on meta only");
         }
@@ -61,7 +63,7 @@ final class TensorPickler {
         out.op(Opcode.MARK);
         pickler.text("storage");
         pickler.global(type.name());
-        pickler.text(Integer.toString(storages.keyOf(storage, type)));
+        pickler.text(Integer.toString(storages.keyOf(storage, type, needsClass)));
         pickler.text(storage.device().toString());
         out.integer(storage.nbytes() / type.itemsize());
         out.op(Opcode.TUPLE);
@@ -107,7 +109,7 @@ final class TensorPickler {
     /// `(storage, offset, size, stride, requires_grad, hooks[, dtype][, {"conj": True, "neg": True}])`
     private void strided(Tensor tensor, StorageClass type, boolean requiresGrad) {
         out.op(Opcode.MARK);
-        geometry(tensor, type);
+        geometry(tensor, type, requiresGrad);
         out.truth(requiresGrad);
         hooks();
         if (type.dtype() == null) {
@@ -143,8 +145,8 @@ final class TensorPickler {
         out.op(Opcode.TUPLE);
     }
 
-    private void geometry(Tensor tensor, StorageClass type) {
-        storage(tensor.storage(), type);
+    private void geometry(Tensor tensor, StorageClass type, boolean needsClass) {
+        storage(tensor.storage(), type, needsClass);
         out.integer(tensor.storageOffset());
         pickler.integers(tensor.shape().toArray());
         pickler.integers(tensor.stride());
@@ -263,7 +265,7 @@ final class TensorPickler {
             throw new IllegalArgumentException("a quantized tensor is made of a tensor of integers");
         }
         out.op(Opcode.MARK);
-        geometry(tensor, typedClass(tensor.storage(), new TypedStorage(tensor.storage(), tensor.dtype())));
+        geometry(tensor, typedClass(tensor.storage(), new TypedStorage(tensor.storage(), tensor.dtype())), true);
         out.op(Opcode.MARK);
         pickler.symbol(new Symbol(typed.type()));
         values(typed.type(), typed.attributes(), parameters);

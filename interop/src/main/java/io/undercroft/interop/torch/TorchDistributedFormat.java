@@ -15,6 +15,7 @@ import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.UnreadPart;
 import io.undercroft.serializer.Verification;
 import io.undercroft.serializer.internal.tree.StateIndex;
+import io.undercroft.serializer.internal.tree.StatePart;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.Contents;
 import io.undercroft.serializer.spi.Draft;
@@ -291,11 +292,12 @@ public final class TorchDistributedFormat implements CheckpointFormat {
         private @Nullable Object value(Entry entry, Tuple path) throws IOException {
             Chunk chunk = entry.chunks().getFirst();
             MappedFile shard = shards[chunk.file()];
-            String name = path.stream().map(StateIndex::segment).collect(Collectors.joining("/"));
+            String name = path.stream().map(StateIndex::segment).reduce("", StatePart::join);
             try {
                 TreeContents contents = TorchZipFormat.open(shard,
                         ZipDirectory.read(shard, chunk.start(), chunk.end()), options.isPartial()
-                                ? options.only(inner -> options.isChosen(inner.isEmpty() ? name : name + "/" + inner))
+                                ? options.only(inner -> options
+                                        .isChosen(inner.isEmpty() ? name : StatePart.join(name, inner)))
                                 : options,
                         values);
                 ForeignNames.merge(classes, contents.foreignClasses());

@@ -494,6 +494,8 @@ class GgufFormatTest {
         refuses("GGUF-TENSOR", one(0, 0, -1).end(100));
         refuses("GGUF-TENSOR", one(0, 0, 1L << 62, 4).end(100));
         refuses("GGUF-TENSOR", one(0, 0, 1L << 62).end(100));
+        // Empty, and of blocks whose strides can be counted, but not those of the numbers in them.
+        refuses("GGUF-TENSOR", one(2, 0, 512, 1L << 56, 0, 2).end(100));
         refuses("GGUF-TENSOR", one(0, 0, 26).end(100));
         refuses("GGUF-TENSOR", one(0, 128, 1).end(100));
         refuses("GGUF-TENSOR", one(0, Long.MAX_VALUE / 32 * 32, 1).end(100));

@@ -10,6 +10,7 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
+import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -332,6 +333,21 @@ class NumpyNodesTest {
             assertThat(c.names()).containsExactly("a", "b", "c");
             assertThat(c.tensor("a").storage().filename()).isPresent();
             assertThat(c.storages()).hasSize(1);
+        }
+    }
+
+    @Test
+    void recordsAtTwoPlacesAreWrittenTwice() throws IOException {
+        byte[] array = npy("[('a', '<i4'), ('b', '<f4')]", Shape.of(3), new byte[24]);
+        try (Checkpoint c = Checkpoint.open(write(array))) {
+            Map<String, Object> twice = new LinkedHashMap<>();
+            twice.put("x", c.state());
+            twice.put("y", c.state());
+
+            SaveReport report = Checkpoint.save(folder.resolve("twice.npz"), twice);
+
+            assertThat(report.losses()).containsExactly(
+                    SaveReport.Loss.of(SaveReport.Kind.SHARING, List.of("x/a", "x/b", "y/a", "y/b")));
         }
     }
 

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.DynamicTest;
@@ -279,7 +280,7 @@ class RealNumpyTest {
             for (int at = 0; at < data; at++) {
                 file.put((byte) (at % 2));
             }
-            Path path = Files.write(folder.resolve(String.format("%06d.npy", i)), file.array());
+            Path path = Files.write(folder.resolve(String.format(Locale.ROOT, "%06d.npy", i)), file.array());
             try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().format("npy"))) {
                 if (!(c.state() instanceof Tensor) || c.tensor("").dtype().kind() == DType.Kind.BITS) {
                     continue;
@@ -400,7 +401,7 @@ class RealNumpyTest {
         }
         int same = 0;
         for (int i = 0; i < 400; i++) {
-            Path path = alone.resolve("r%03d.npy".formatted(i));
+            Path path = alone.resolve(String.format(Locale.ROOT, "r%03d.npy", i));
             Path back = folder.resolve("back.npy");
             try (Checkpoint c = Checkpoint.open(path)) {
                 Checkpoint.save(back, c.state());

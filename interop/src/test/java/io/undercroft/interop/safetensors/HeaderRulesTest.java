@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.regex.MatchResult;
@@ -258,7 +259,7 @@ class HeaderRulesTest {
         List<String> here = new ArrayList<>();
         Path headers = Files.createTempDirectory(folder, "headers");
         for (int i = 0; i < files.size(); i++) {
-            Path path = Files.write(headers.resolve(String.format("%06d.bin", i)), files.get(i));
+            Path path = Files.write(headers.resolve(String.format(Locale.ROOT, "%06d.bin", i)), files.get(i));
             try (Checkpoint c = Checkpoint.open(path, SAFETENSORS.setting("safetensors.sharing", "ignore"))) {
                 here.add(c.damages().isEmpty() ? "taken" : "refused");
             } catch (FormatException e) {

@@ -15,6 +15,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.testsupport.Proc;
 import io.undercroft.testsupport.Sameness;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -34,8 +35,10 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /// Directories of `torch.distributed.checkpoint`.
+@Isolated("counts the bytes that any thread reads")
 class DistributedCheckpointTest {
     private static final Path FIXTURES = Path.of("..", "test-support", "fixtures", "pytorch", "dcp");
 
@@ -236,9 +239,9 @@ class DistributedCheckpointTest {
             Tensor whole = c.tensor("square");
             for (int round = 0; round < 2; round++) {
                 for (long[] box : boxes) {
-                    long before = bytesRead();
+                    long before = Proc.bytesReadByThisProcess();
                     Tensor slice = c.slice("square", new long[]{box[0], box[1]}, Shape.of(box[2], box[3]));
-                    long read = bytesRead() - before;
+                    long read = Proc.bytesReadByThisProcess() - before;
                     assertThat(slice.contentEquals(SQUARE.narrow(0, box[0], box[2]).narrow(1, box[1], box[3])))
                             .as(Arrays.toString(box)).isTrue();
                     if (round > 0) {
@@ -258,11 +261,6 @@ class DistributedCheckpointTest {
                         .isThrownBy(() -> c.slice("square", wrong, Shape.of(1, 1)));
             }
         }
-    }
-
-    private static long bytesRead() throws IOException {
-        return Files.readAllLines(Path.of("/proc/self/io")).stream().filter(line -> line.startsWith("rchar: "))
-                .mapToLong(line -> Long.parseLong(line.substring(7))).sum();
     }
 
     /// The chunks of the others are damaged. With checksums that are compared when a storage is touched, so is a part.

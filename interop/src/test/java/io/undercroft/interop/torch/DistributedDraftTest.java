@@ -260,6 +260,50 @@ class DistributedDraftTest {
         }
     }
 
+    @Test
+    void whatIsWrittenTwiceIsNotSharedAndIsKeptOnce() throws IOException {
+        Tensor tied = numbers(4).withFlags(Set.of(Flag.REQUIRES_GRAD));
+        Tensor part = tied.narrow(0, 1, 2);
+        Tuple pair = Tuple.of(part, part.narrow(0, 0, 1));
+
+        SaveReport report = Checkpoint.save(there, map("own", part, "pair", pair, "again", pair), OPTIONS);
+
+        assertThat(report.losses()).containsExactly(
+                SaveReport.Loss.of(Kind.SHARING, List.of("own", "pair/0", "pair/1", "again/0", "again/1")));
+        try (Checkpoint c = Checkpoint.open(there)) {
+            assertThat(c.tensor("pair/0").storage()).isSameAs(c.tensor("pair/1").storage())
+                    .isNotSameAs(c.tensor("again/0").storage());
+            assertThat(c.tensor("again/0").is(Flag.REQUIRES_GRAD)).isTrue();
+            assertThat(c.tensor("again/0").storage().nbytes()).isEqualTo(16);
+        }
+    }
+
+    @Test
+    void tensorsThatAreNotWrittenShareNothing() throws IOException {
+        Tensor tied = numbers(4);
+        TypedMap model = new TypedMap("collections.OrderedDict");
+        model.put("step", 1L);
+        model.attributes().put("_metadata", Tuple.of(tied, tied));
+
+        SaveReport report = Checkpoint.save(there, map("model", model), OPTIONS);
+
+        assertThat(report.names()).isZero();
+        assertThat(report.losses()).containsExactly(
+                SaveReport.Loss.of(Kind.ATTRIBUTES, List.of("model/_metadata")));
+    }
+
+    @Test
+    void tensorsUnderAnEmptyKeyHaveTheNamesOfTheState() throws IOException {
+        Tensor tied = numbers(2);
+        Map<Object, Object> state = map("", Tuple.of(tied), "w", tied);
+
+        assertThat(Checkpoint.save(there, state, OPTIONS).losses())
+                .containsExactly(SaveReport.Loss.of(Kind.SHARING, List.of("0", "w")));
+        try (Checkpoint c = Checkpoint.open(there, OpenOptions.defaults().only("0"::equals))) {
+            assertThat(c.names()).containsExactly("0");
+        }
+    }
+
     private void assertRefused(Object state, String path, String... words) {
         assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(there, state, OPTIONS))
                 .satisfies(

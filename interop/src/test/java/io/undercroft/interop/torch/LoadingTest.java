@@ -65,7 +65,7 @@ class LoadingTest {
     private static List<String> geometry(Checkpoint c) {
         return c.names().stream().map(name -> {
             Tensor tensor = c.tensor(name);
-            return "%s %s %s %s %d in storage %d of %d".formatted(name, tensor.dtype(), tensor.shape(),
+            return "%s %s %s %s %s in storage %s of %s".formatted(name, tensor.dtype(), tensor.shape(),
                     Arrays.toString(tensor.stride()), tensor.storageOffset(), c.storages().indexOf(tensor.storage()),
                     tensor.storage().nbytes());
         }).toList();

@@ -352,6 +352,31 @@ class TorchExportTest {
         });
     }
 
+    /// A storage of PyTorch's has one class.
+    @Test
+    void anEmptyStorageOfSeveralClassesIsWrittenOnceForEach() throws IOException {
+        Storage empty = Storage.allocate(0);
+        Tensor doubles = Tensor.of(empty, DType.FLOAT64, 0, Shape.of(0), 1);
+        Tensor bytes = Tensor.of(empty, DType.INT8, 0, Shape.of(0), 1);
+        TypedStorage value = new TypedStorage(empty, DType.UINT8);
+        Map<List<Object>, Integer> states = Map.of(List.of(doubles, value), 2, List.of(value, doubles, value), 2,
+                List.of(doubles, value, bytes), 2, List.of(withGrad(doubles), bytes, value), 3);
+        Path path = folder.resolve("state.pt");
+        Path again = Files.createDirectory(folder.resolve("again")).resolve("state.pt");
+        for (Map.Entry<List<Object>, Integer> state : states.entrySet()) {
+            Checkpoint.save(path, state.getKey());
+            try (Checkpoint c = Checkpoint.open(path)) {
+                assertThat(c.storages()).as(state.toString()).hasSize(state.getValue());
+                Checkpoint.save(again, c.state());
+            }
+            assertThat(again).as(state.toString()).hasSameBinaryContentAs(path);
+        }
+    }
+
+    private static Tensor withGrad(Tensor tensor) {
+        return tensor.withFlags(Set.of(Flag.REQUIRES_GRAD));
+    }
+
     @Test
     void aStorageThatElementsDoNotFillComesBack() throws IOException {
         Storage storage = Storage.copyOf(new byte[]{1, 2, 3, 4, 5, 6, 7});

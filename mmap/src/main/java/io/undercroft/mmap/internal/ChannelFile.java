@@ -81,11 +81,15 @@ public final class ChannelFile implements HostFile {
     static @Nullable ChannelFile openSmall(Path path, MapMode mode) throws FileSystemException {
         try {
             ChannelFile file = open(path, mode, true);
-            if (file.size() <= MOST_COPIED) {
-                return file;
+            boolean isTaken = false;
+            try {
+                isTaken = file.size() <= MOST_COPIED;
+            } finally {
+                if (!isTaken) {
+                    file.close();
+                }
             }
-            file.close();
-            return null;
+            return isTaken ? file : null;
         } catch (IOException e) {
             if (e instanceof FileSystemException refused && "Too many open files".equals(refused.getReason())) {
                 throw new FileSystemException(path.toString(), null, TOO_MANY_OPEN);
@@ -103,7 +107,13 @@ public final class ChannelFile implements HostFile {
                         PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))}
                 : new FileAttribute<?>[0];
         FileChannel channel = FileChannel.open(path, options, ownerOnly);
-        return new ChannelFile(path, MapMode.SHARED, channel, FileIdentity.of(path), false);
+        try {
+            return new ChannelFile(path, MapMode.SHARED, channel, FileIdentity.of(path), false);
+        } catch (Throwable e) {
+            channel.close();
+            Files.deleteIfExists(path);
+            throw e;
+        }
     }
 
     @Override
@@ -286,10 +296,14 @@ public final class ChannelFile implements HostFile {
             return;
         }
         FileChannel file = openChannel(path, mode);
-        if (!isAt(path)) {
+        try {
+            if (!isAt(path)) {
+                throw new FileSystemException(path.toString(), null,
+                        "a thread was interrupted while it read the file, which was replaced since; open it again");
+            }
+        } catch (Throwable e) {
             file.close();
-            throw new FileSystemException(path.toString(), null,
-                    "a thread was interrupted while it read the file, which was replaced since; open it again");
+            throw e;
         }
         channel = file;
     }

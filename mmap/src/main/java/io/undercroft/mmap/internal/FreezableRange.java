@@ -86,7 +86,7 @@ public final class FreezableRange implements Freezable {
                 try {
                     libc.truncate(fd, FILE_SIZE);
                     return Optional.of(new MemoryFile(libc, fd, new AtomicLong()));
-                } catch (ErrnoException e) {
+                } catch (Throwable e) {
                     libc.close(fd);
                     throw e;
                 }
@@ -154,7 +154,7 @@ public final class FreezableRange implements Freezable {
             Mapping.populate(libc, whole.asSlice(0, length));
             return new FreezableRange(libc, file, offset, whole.asSlice(0, nbytes), view.asSlice(0, nbytes), live,
                     kept);
-        } catch (ErrnoException e) {
+        } catch (Throwable e) {
             live.release();
             throw e;
         }

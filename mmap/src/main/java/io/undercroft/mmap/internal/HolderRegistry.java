@@ -442,12 +442,13 @@ public final class HolderRegistry {
         return Lock.take(files, place.root, deadline);
     }
 
-    /// Runs an action now if possible, otherwise in the thread that next has the lock.
+    /// Runs an action now if possible, otherwise in the thread that next has the lock. Throws nothing: after an error,
+    /// an arena would not run its other actions.
     private void settle(String otherwise, Step step) {
         pending.add(step);
         try {
             locked(NOTHING);
-        } catch (IOException e) {
+        } catch (IOException | OutOfMemoryError e) {
             warn(otherwise + ": " + e.getMessage());
         }
     }
@@ -468,7 +469,7 @@ public final class HolderRegistry {
     private static void orWarn(String otherwise, Step step) {
         try {
             step.run();
-        } catch (IOException e) {
+        } catch (IOException | OutOfMemoryError e) {
             warn(otherwise + ": " + e.getMessage());
         }
     }
@@ -544,7 +545,7 @@ public final class HolderRegistry {
             } else {
                 files.renameIfFree(draft.path, path(name));
             }
-        } catch (IOException e) {
+        } catch (Throwable e) {
             holds.removeIf(each -> each.record.inode() == inode);
             orWarn("records of a segment without a name are not removed", () -> place.records.forget(name, inode));
             throw e;
@@ -564,7 +565,7 @@ public final class HolderRegistry {
             // Checked again, as the name may have been taken meanwhile.
             files.checkSegment(fd, ofAnybody);
             return fd;
-        } catch (IOException e) {
+        } catch (Throwable e) {
             files.close(fd);
             throw e;
         }
@@ -573,7 +574,7 @@ public final class HolderRegistry {
     private Attached attached(String name, int fd) throws IOException {
         try {
             return new Attached(fd, held(name, files.inode(fd)));
-        } catch (IOException e) {
+        } catch (Throwable e) {
             files.close(fd);
             throw e;
         }
@@ -771,8 +772,11 @@ public final class HolderRegistry {
         /// Releases the lock.
         @Override
         public void close() {
-            files.unlock(fd);
-            files.close(fd);
+            try {
+                files.unlock(fd);
+            } finally {
+                files.close(fd);
+            }
         }
 
         private static boolean isTaken(RegistryFiles files, String folder, int fd, Deadline deadline)

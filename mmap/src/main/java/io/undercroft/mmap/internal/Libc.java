@@ -160,7 +160,7 @@ public final class Libc {
         try {
             checkRegular(fd);
             return fd;
-        } catch (ErrnoException e) {
+        } catch (Throwable e) {
             close(fd);
             throw e;
         }

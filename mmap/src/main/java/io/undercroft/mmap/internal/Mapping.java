@@ -85,8 +85,20 @@ public final class Mapping {
     /// @return the segment, on a page boundary
     /// @throws ErrnoException if there is no such memory
     public static MemorySegment anonymous(Libc libc, long length, Arena arena) throws ErrnoException {
+        return anonymous(libc, length, arena, () -> {});
+    }
+
+    /// The same, with an action that runs when the memory is unmapped.
+    ///
+    /// @param libc the library
+    /// @param length its size in bytes, more than 0
+    /// @param arena its lifetime
+    /// @param atEnd run once, after it is unmapped; must not throw, nor reach the arena
+    /// @return the segment, on a page boundary
+    /// @throws ErrnoException if there is no such memory; `atEnd` is not run then
+    static MemorySegment anonymous(Libc libc, long length, Arena arena, Runnable atEnd) throws ErrnoException {
         long address = libc.mmap(0, length, READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        return segment(libc, address, length, arena);
+        return segment(libc, address, length, arena, atEnd);
     }
 
     /// Gives advice on the pages that a segment touches. A hint: if it is not supported, nothing happens.

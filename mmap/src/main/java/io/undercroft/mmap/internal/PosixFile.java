@@ -217,7 +217,7 @@ public final class PosixFile implements HostFile {
         long address = libc.mmap(0, lead + length, protection(mode), flags(mode), fd, start);
         try {
             checkInside(offset + length);
-        } catch (IOException e) {
+        } catch (Throwable e) {
             Mapping.unmap(libc, address, lead + length);
             throw e;
         }

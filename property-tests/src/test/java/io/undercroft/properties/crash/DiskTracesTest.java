@@ -70,9 +70,9 @@ class DiskTracesTest {
     private String describe(DiskOperation operation) {
         return switch (operation) {
             case DiskOperation.Create(var path) -> "create " + name(path);
-            case DiskOperation.Write(var path, var offset, var bytes, _) -> "write %s at %d, %d bytes, %08x"
+            case DiskOperation.Write(var path, var offset, var bytes, _) -> "write %s at %s, %s bytes, %08x"
                     .formatted(name(path), offset, bytes.byteSize(), checksum(bytes));
-            case DiskOperation.Truncate(var path, var size) -> "truncate %s to %d".formatted(name(path), size);
+            case DiskOperation.Truncate(var path, var size) -> "truncate %s to %s".formatted(name(path), size);
             case DiskOperation.Force(var path) -> "force " + name(path);
             case DiskOperation.FailedForce(var path) -> "failed force " + name(path);
             case DiskOperation.Rename(var from, var to) -> "rename %s to %s".formatted(name(from), name(to));

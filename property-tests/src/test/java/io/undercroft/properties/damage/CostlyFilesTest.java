@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.format.internal.StateTreeWriter;
+import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.CroftFile;
 import io.undercroft.storage.DType;
@@ -22,12 +23,16 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.AnnotatedElementContext;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.io.TempDirFactory;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -41,7 +46,8 @@ class CostlyFilesTest {
     /// Text without a name of a class could be anything.
     private static final String TORCH7 = "torch7";
 
-    @TempDir
+    /// Its path is short, since each of thousands of messages has it.
+    @TempDir(factory = ShortPath.class)
     private Path folder;
 
     private void check(Path file) throws IOException {
@@ -375,7 +381,7 @@ class CostlyFilesTest {
     void aHeaderOfNumPyOfManyRecords(String field) throws IOException {
         StringBuilder text = new StringBuilder("{'descr': [");
         for (int i = 0; text.length() < 900_000; i++) {
-            text.append(String.format(field, i));
+            text.append(String.format(Locale.ROOT, field, i));
         }
         check(array(text.append("], 'fortran_order': False, 'shape': (0,), }").toString()));
     }
@@ -566,7 +572,7 @@ class CostlyFilesTest {
             file.putLong(0);
         }
         for (int i = 0; i < count; i++) {
-            file.putLong(5).put(latin(String.format("%05d", i))).putInt(1).putLong(0).putInt(0).putLong(0);
+            file.putLong(5).put(latin(String.format(Locale.ROOT, "%05d", i))).putInt(1).putLong(0).putInt(0).putLong(0);
         }
         check(Files.write(folder.resolve("a.gguf"), taken(file)));
     }
@@ -637,5 +643,12 @@ class CostlyFilesTest {
             String id = text.substring(text.indexOf("(X\u0007"), text.indexOf("tQ") + 1);
             return latin("\u0080\u0002](" + id + "q " + "Qh ".repeat(200_000) + "Qe.");
         })));
+    }
+
+    private static final class ShortPath implements TempDirFactory {
+        @Override
+        public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext test) throws IOException {
+            return Scratch.make().directory();
+        }
     }
 }

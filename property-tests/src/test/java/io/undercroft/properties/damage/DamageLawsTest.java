@@ -124,7 +124,10 @@ class DamageLawsTest {
     @Property(tries = 1000)
     void randomBytesAreRefused(@ForAll("choices") byte[] bytes) throws IOException {
         try (Scratch scratch = Scratch.make()) {
-            assertThat(Reading.of(scratch.write("a", bytes))).isEqualTo(Reading.REPORTED);
+            Reading reading = Reading.of(scratch.write("a", bytes));
+            // The two bytes `].` are a pickle of Python, of an empty list.
+            boolean mayBePickle = bytes.length > 1 && bytes[bytes.length - 1] == '.';
+            assertThat(reading).isIn(Reading.REPORTED, mayBePickle ? Reading.SOUND : Reading.REPORTED);
         }
     }
 }

@@ -2,12 +2,10 @@ package io.undercroft.properties.damage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.properties.ChangedClasses;
 import io.undercroft.testsupport.Proc;
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.classfile.ClassFile;
-import java.lang.classfile.ClassHierarchyResolver;
-import java.lang.classfile.ClassModel;
 import java.lang.classfile.ClassTransform;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.CodeElement;
@@ -34,7 +32,6 @@ public final class Operations {
     /// The lock of test classes that count operations: there is one count for all threads.
     public static final String LOCK = "the count of operations";
 
-    private static final String PROJECT = "io.undercroft.";
     private static final ClassDesc COUNTER = Operations.class.describeConstable().orElseThrow();
     private static final MethodTypeDesc COUNT = MethodTypeDesc.of(ConstantDescs.CD_void);
     private static final ClassLoader COUNTED = new Counted(Operations.class.getClassLoader());
@@ -110,39 +107,21 @@ public final class Operations {
         return result.value;
     }
 
-    /// Defines the classes of this project anew, with calls of [#count].
-    private static final class Counted extends ClassLoader {
-        private final ClassFile classFile;
-
+    /// Classes with calls of [#count].
+    private static final class Counted extends ChangedClasses {
         Counted(ClassLoader parent) {
-            super(parent);
-            this.classFile = ClassFile.of(ClassFile.ClassHierarchyResolverOption
-                    .of(ClassHierarchyResolver.ofResourceParsing(parent).cached()));
+            super("counted", parent);
         }
 
         @Override
-        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-            if (!name.startsWith(PROJECT) || name.equals(Operations.class.getName())) {
-                return super.loadClass(name, resolve);
-            }
-            synchronized (getClassLoadingLock(name)) {
-                Class<?> loaded = findLoadedClass(name);
-                return loaded == null ? define(name) : loaded;
-            }
+        protected boolean isShared(String name) {
+            return name.equals(Operations.class.getName());
         }
 
-        private Class<?> define(String name) throws ClassNotFoundException {
-            try (InputStream in = getParent().getResourceAsStream(name.replace('.', '/') + ".class")) {
-                if (in == null) {
-                    throw new ClassNotFoundException(name);
-                }
-                ClassModel model = classFile.parse(in.readAllBytes());
-                byte[] counting = classFile.transformClass(model,
-                        ClassTransform.transformingMethodBodies(CodeTransform.ofStateful(Counting::new)));
-                return defineClass(name, counting, 0, counting.length);
-            } catch (IOException e) {
-                throw new ClassNotFoundException(name, e);
-            }
+        @Override
+        protected byte[] changed(String name, byte[] file, ClassFile classFile) {
+            return classFile.transformClass(classFile.parse(file),
+                    ClassTransform.transformingMethodBodies(CodeTransform.ofStateful(Counting::new)));
         }
     }
 

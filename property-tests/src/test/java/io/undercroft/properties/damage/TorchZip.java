@@ -1,15 +1,18 @@
 package io.undercroft.properties.damage;
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
 import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
+import java.util.zip.ZipInputStream;
 import java.util.zip.ZipOutputStream;
 
 /// Rewrites the pickle inside a `.pt`, with checksums that fit again: what an attacker does, and damage never reaches
@@ -50,6 +53,19 @@ public final class TorchZip {
             }
         }
         return result.toByteArray();
+    }
+
+    /// {@return the records of an archive by their names, or nothing if it is damaged}
+    public static Map<String, byte[]> records(byte[] archive) {
+        Map<String, byte[]> records = new LinkedHashMap<>();
+        try (var in = new ZipInputStream(new ByteArrayInputStream(archive))) {
+            for (ZipEntry entry = in.getNextEntry(); entry != null; entry = in.getNextEntry()) {
+                records.put(entry.getName(), in.readAllBytes());
+            }
+            return records;
+        } catch (IOException _) {
+            return Map.of();
+        }
     }
 
     private static byte[] change(Path file, BinaryChange change) throws IOException {

@@ -16,7 +16,7 @@ import java.util.function.UnaryOperator;
 
 /// A `.croft` file of one snapshot whose state tree, or whose table of tensors, is another than was saved, and which is
 /// summed up as if that one had been: what somebody hands over who knows the format.
-final class TreeFile {
+public final class TreeFile {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final int TREE = Integer.reverseBytes(0x54524545);
@@ -49,7 +49,7 @@ final class TreeFile {
     }
 
     /// {@return the tree of a file}
-    static byte[] tree(byte[] file) throws IOException {
+    public static byte[] tree(byte[] file) throws IOException {
         return new TreeFile(file, TREE).section();
     }
 
@@ -57,7 +57,7 @@ final class TreeFile {
     ///
     /// @param file as a save makes it
     /// @param change makes of the tree another one, of any length
-    static byte[] change(byte[] file, UnaryOperator<byte[]> change) throws IOException {
+    public static byte[] change(byte[] file, UnaryOperator<byte[]> change) throws IOException {
         return new TreeFile(file, TREE).changed(change);
     }
 
@@ -69,6 +69,29 @@ final class TreeFile {
         return new TreeFile(file, TENSORS).changed(change);
     }
 
+    /// {@return the index of the newest snapshot of a file}
+    public static byte[] index(byte[] file) throws IOException {
+        return new TreeFile(file, TREE).index.toArray(ValueLayout.JAVA_BYTE);
+    }
+
+    /// {@return a copy of a file with another index}
+    ///
+    /// @param file as a save makes it
+    /// @param index any bytes, of which those that can be found are summed up; without a whole directory, they are
+    ///     returned as they are
+    public static byte[] withIndex(byte[] file, byte[] index) throws IOException {
+        TreeFile whole = new TreeFile(file, TREE);
+        MemorySegment made = MemorySegment.ofArray(index.clone());
+        if (index.length < HEAD || end(made) < HEAD || end(made) > index.length) {
+            return index.clone();
+        }
+        for (long entry = HEAD; entry < end(made); entry += ENTRY) {
+            sumUp(made, entry);
+        }
+        sumUpHead(made);
+        return whole.with(made);
+    }
+
     private byte[] changed(UnaryOperator<byte[]> change) {
         return with(change.apply(section()));
     }
@@ -78,7 +101,13 @@ final class TreeFile {
     }
 
     private byte[] with(byte[] section) {
-        MemorySegment changed = sumUp(spliced(section));
+        MemorySegment made = spliced(section);
+        sumUp(made, entry);
+        sumUpHead(made);
+        return with(made);
+    }
+
+    private byte[] with(MemorySegment changed) {
         CommitRecord record = CommitRecord.canonical(changed, commit.indexOffset(), 0, "");
         byte[] whole = Arrays.copyOf(file, (int) record.committedLength());
         Arrays.fill(whole, (int) commit.indexOffset(), whole.length, (byte) 0);
@@ -109,12 +138,21 @@ final class TreeFile {
         return made;
     }
 
-    private MemorySegment sumUp(MemorySegment made) {
-        MemorySegment section = made.asSlice(made.get(LONG, entry + 8), made.get(LONG, entry + 16));
-        made.set(INT, entry + 36, Checksums.crc32c(section));
+    /// Sums up a section, if it is inside.
+    private static void sumUp(MemorySegment made, long entry) {
+        if (made.get(INT, entry) == BLOCK_SUMS) {
+            made.set(INT, entry, UNKNOWN);
+        }
+        long start = made.get(LONG, entry + 8);
+        long length = made.get(LONG, entry + 16);
+        if (start >= 0 && length >= 0 && start <= made.byteSize() && length <= made.byteSize() - start) {
+            made.set(INT, entry + 36, Checksums.crc32c(made.asSlice(start, length)));
+        }
+    }
+
+    private static void sumUpHead(MemorySegment made) {
         made.set(INT, 24, 0);
-        made.set(INT, 24, Checksums.crc32c(made.asSlice(0, end(made))));
-        return made;
+        made.set(INT, 24, Checksums.crc32c(made.asSlice(0, Math.clamp(end(made), HEAD, made.byteSize()))));
     }
 
     private static long end(MemorySegment index) {

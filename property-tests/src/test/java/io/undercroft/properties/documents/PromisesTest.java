@@ -19,8 +19,9 @@ import org.junit.jupiter.api.Test;
 /// The page about tests lists the promises as the classes of laws do, each by its first sentence.
 class PromisesTest {
     private static final Pattern CLASS = Pattern
-            .compile("((?:^/// ?.*\n)+)(?:^@.*\n)*^(?:final )?class (\\w+LawsTest) ", Pattern.MULTILINE);
-    private static final Pattern ROW = Pattern.compile("^\\| (.+) \\| \\[`(\\w+LawsTest)`]\\((.+)\\) \\|$",
+            .compile("((?:^/// ?.*\n)+)(?:^@.*\n)*^(?:final )?class (\\w+(?:LawsTest|Schedules)) ", Pattern.MULTILINE);
+    private static final Pattern ROW = Pattern.compile(
+            "^\\| (.+) \\| \\[`(\\w+(?:LawsTest|Schedules))`]\\((.+)\\) \\|$",
             Pattern.MULTILINE);
     private static final String SOURCES = "property-tests/src/test/java/io/undercroft/properties";
 
@@ -45,7 +46,7 @@ class PromisesTest {
 
     private static List<Path> sources() throws IOException {
         try (Stream<Path> files = Files.walk(Repository.path(SOURCES))) {
-            return files.filter(file -> file.toString().endsWith("LawsTest.java")).toList();
+            return files.filter(file -> file.toString().matches(".*(LawsTest|Schedules)\\.java")).toList();
         }
     }
 

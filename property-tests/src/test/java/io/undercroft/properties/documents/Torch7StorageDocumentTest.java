@@ -15,6 +15,7 @@ import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -209,7 +210,7 @@ class Torch7StorageDocumentTest {
     /// Whole numbers as Torch7 prints them: one on a line, all as wide as the widest, and what holds them.
     private static String printed(String type, long... elements) {
         int width = LongStream.of(elements).mapToInt(element -> Long.toString(element).length()).max().orElse(0);
-        return LongStream.of(elements).mapToObj(element -> (" %" + width + "d\n").formatted(element))
+        return LongStream.of(elements).mapToObj(element -> String.format(Locale.ROOT, " %" + width + "d\n", element))
                 .collect(Collectors.joining("", "", "[torch." + type + "Storage of size " + elements.length + "]"));
     }
 }

@@ -15,6 +15,7 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Sameness;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.Collections;
@@ -26,18 +27,23 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /// What a file does not give back of a state: found by reading it, for a comparison with what the save reported.
 final class ActualLosses {
-    /// How each tensor of the state is named in the file, for files whose tensors are found by names.
+    /// The tensors of the state by all names that a file can have of them.
+    private final Map<String, Tensor> tensors = new LinkedHashMap<>();
+    /// What was read of each of these, for files whose tensors are found by names.
     private final Map<String, Tensor> read = new LinkedHashMap<>();
     private final Map<String, Object> nodes = new HashMap<>();
     private final Map<Kind, Set<String>> names = new EnumMap<>(Kind.class);
-    private final List<String> typedPaths = new ArrayList<>();
+    /// Where in the file each typed value of the state can be.
+    private final IdentityHashMap<Object, List<String>> places = new IdentityHashMap<>();
     private final StateIndex index;
     private final Object state;
     private final Checkpoint opened;
@@ -50,21 +56,41 @@ final class ActualLosses {
         this.opened = opened;
         this.index = StateIndex.of(state);
         this.isOfNames = Set.of("safetensors", "safetensors-index", "npz", "gguf").contains(opened.format());
-        // Lists of Lua count from 1, and empty storages may part, so its tensors are those at the same places.
-        Object told = opened.format().equals("torch7") ? LuaRetelling.of(state) : state;
-        Map<String, Tensor> byName = StateIndex.of(opened.state()).tensors();
         Map<String, Tensor> found = new HashMap<>();
-        byName.forEach((name, tensor) -> found.put(inFile(name), tensor));
-        List<String> there = StateIndex.of(told).tensors().sequencedKeySet().stream().map(this::inFile).toList();
-        int at = 0;
-        for (String name : index.tensors().keySet()) {
-            Tensor tensor = found.get(there.get(at++));
-            if (tensor != null) {
-                read.put(name, tensor);
-            }
+        StateIndex.of(opened.state()).tensors().forEach((name, tensor) -> found.put(inFile(name), tensor));
+        tensors.putAll(index.tensors());
+        if (opened.format().equals("torch-dcp")) {
+            Numbers numbers = new Numbers();
+            DistributedRetelling.of(state).parts().forEach(part -> findPart(part, found, numbers));
+        } else {
+            // Lists of Lua count from 1, and empty storages may part, so its tensors are those at the same places.
+            Object told = opened.format().equals("torch7") ? LuaRetelling.of(state) : state;
+            Iterator<String> there = StateIndex.of(told).tensors().keySet().iterator();
+            index.tensors().keySet().forEach(name -> find(name, found.get(inFile(there.next()))));
+            List<String> typed = new ArrayList<>();
+            forEachTyped(told, (path, _) -> typed.add(path));
+            Iterator<String> paths = typed.iterator();
+            Numbers numbers = new Numbers();
+            forEachTyped(state, (_, node) -> places.put(node, List.of(numbers.number(place(paths.next(), node)))));
         }
-        forEachTyped(told, (path, _) -> typedPaths.add(path));
-        forEachTyped(opened.state(), (path, node) -> nodes.put(place(path, node), node));
+        Numbers numbers = new Numbers();
+        forEachTyped(opened.state(), (path, node) -> nodes.put(numbers.number(place(path, node)), node));
+    }
+
+    private void findPart(DistributedRetelling.Part part, Map<String, Tensor> found, Numbers numbers) {
+        Iterator<String> there = part.tensorsInFile().keySet().iterator();
+        part.tensors().forEach((name, tensor) -> {
+            tensors.put(name, tensor);
+            find(name, found.get(there.next()));
+        });
+        walk(part.pathInFile(), part.value(), (path, node) -> places.computeIfAbsent(node, _ -> new ArrayList<>())
+                .add(numbers.number(place(path, node))), Collections.newSetFromMap(new IdentityHashMap<>()));
+    }
+
+    private void find(String name, @Nullable Tensor tensor) {
+        if (tensor != null) {
+            read.put(name, tensor);
+        }
     }
 
     /// Fails if what a save reported is not what the file lacks.
@@ -91,6 +117,15 @@ final class ActualLosses {
         assertThat(reported).as("the losses that are reported of %s", report.format()).isEqualTo(actual.names);
     }
 
+    /// Tells values at equal paths apart, which keys of other types than text may have.
+    private static final class Numbers {
+        private final Map<String, Integer> last = new HashMap<>();
+
+        String number(String place) {
+            return place + " " + last.merge(place, 1, Integer::sum);
+        }
+    }
+
     /// A typed value and the typed map that it has as its value are at one path.
     private String place(String path, Object node) {
         return node.getClass().getSimpleName() + " " + inFile(path);
@@ -106,8 +141,8 @@ final class ActualLosses {
                 tensor.is(Tensor.Flag.REQUIRES_GRAD)
                         && !isRead(tensor, there -> there.is(Tensor.Flag.REQUIRES_GRAD))));
         boolean isRetold = opened.format().equals("torch7");
-        Iterator<String> paths = typedPaths.iterator();
-        forEachTyped(state, (_, node) -> readBack(node, nodes.get(place(paths.next(), node)), isRetold,
+        forEachTyped(state, (_, node) -> readBack(node, places.getOrDefault(node, List.of()).stream()
+                .map(nodes::get).filter(Objects::nonNull).findFirst().orElse(null), isRetold,
                 node == state ? metadata : Map.of()));
         findSharing();
         index.storages().stream().filter(storage -> !storage.isMeta() && !index.isValue(storage))
@@ -128,15 +163,15 @@ final class ActualLosses {
 
     private void findSharing() {
         IdentityHashMap<Storage, Map<String, Tensor>> storages = new IdentityHashMap<>();
-        index.tensors().forEach((name, tensor) -> {
-            if (tensor.numel() > 0 && read.containsKey(name)) {
+        tensors.forEach((name, tensor) -> {
+            if (tensor.numel() > 0 && !tensor.device().isMeta() && read.containsKey(name)) {
                 storages.computeIfAbsent(tensor.storage(), _ -> new LinkedHashMap<>()).put(name, tensor);
             }
         });
-        storages.forEach((_, tensors) -> {
+        storages.forEach((_, on) -> {
             Set<Storage> there = Collections.newSetFromMap(new IdentityHashMap<>());
-            tensors.keySet().forEach(name -> there.add(read.get(name).storage()));
-            tensors.keySet().forEach(name -> lost(Kind.SHARING, name, there.size() > 1));
+            on.keySet().forEach(name -> there.add(read.get(name).storage()));
+            on.keySet().forEach(name -> lost(Kind.SHARING, name, there.size() > 1));
         });
     }
 
@@ -144,12 +179,13 @@ final class ActualLosses {
         BitSet reached = new BitSet();
         Set<String> on = new HashSet<>();
         boolean isWhole = false;
-        for (Map.Entry<String, Tensor> entry : index.tensors().entrySet()) {
+        for (Map.Entry<String, Tensor> entry : tensors.entrySet()) {
             Tensor tensor = entry.getValue();
             if (tensor.storage() == storage) {
-                on.add(entry.getKey());
-                isWhole |= read.containsKey(entry.getKey())
-                        && read.get(entry.getKey()).storage().nbytes() == storage.nbytes();
+                if (index.tensors().containsKey(entry.getKey())) {
+                    on.add(entry.getKey());
+                }
+                isWhole |= read.containsKey(entry.getKey()) && isWhole(tensor, read.get(entry.getKey()));
                 if (tensor.numel() > 0) {
                     reached.set((int) (tensor.storageOffset() * tensor.dtype().bits() / Byte.SIZE), end(tensor));
                 }
@@ -164,6 +200,12 @@ final class ActualLosses {
         }
     }
 
+    /// A copy of elements can have by chance as many bytes as the storage that they were on.
+    private static boolean isWhole(Tensor tensor, Tensor there) {
+        return there.storage().nbytes() == tensor.storage().nbytes()
+                && there.storageOffset() == tensor.storageOffset() && Arrays.equals(there.stride(), tensor.stride());
+    }
+
     private static int end(Tensor tensor) {
         long last = tensor.storageOffset();
         for (int dim = 0; dim < tensor.dim(); dim++) {
@@ -173,7 +215,7 @@ final class ActualLosses {
     }
 
     private boolean isRead(Tensor tensor, Predicate<Tensor> isSame) {
-        return index.tensors().entrySet().stream().filter(entry -> entry.getValue() == tensor)
+        return tensors.entrySet().stream().filter(entry -> entry.getValue() == tensor)
                 .map(entry -> read.get(entry.getKey())).anyMatch(there -> there != null && isSame.test(there));
     }
 
@@ -185,19 +227,40 @@ final class ActualLosses {
 
     private static boolean isSame(Object expected, Object actual) {
         try {
-            Sameness.check(plain(expected), plain(actual));
+            // Empty storages may part, as in Dialect.
+            Sameness.check(plain(expected, new IdentityHashMap<>()), plain(actual, new IdentityHashMap<>()),
+                    part -> part instanceof Storage storage && storage.nbytes() == 0);
             return true;
         } catch (AssertionError _) {
             return false;
         }
     }
 
-    /// {@return a value without the attributes in it, which are lost for themselves}
-    private static Object plain(Object value) {
+    /// {@return a value without the types of maps and the attributes in it, which are lost for themselves}
+    private static Object plain(Object value, IdentityHashMap<Object, Object> known) {
+        if (known.containsKey(value)) {
+            return known.get(value);
+        }
         return switch (value) {
-            case Typed typed -> new Typed(typed.type(), plain(typed.value()));
+            case Typed typed -> {
+                Typed made = new Typed(typed.type(), null);
+                known.put(typed, made);
+                made.value(plain(typed.value(), known));
+                yield made;
+            }
+            case Map<?, ?> map -> {
+                Map<Object, Object> made = new LinkedHashMap<>();
+                known.put(map, made);
+                map.forEach((key, held) -> made.put(key, plain(held, known)));
+                yield made;
+            }
             case ScalarList scalars -> scalars;
-            case List<?> list -> list.stream().map(ActualLosses::plain).toList();
+            case List<?> list -> {
+                List<Object> made = new ArrayList<>();
+                known.put(list, made);
+                list.forEach(element -> made.add(plain(element, known)));
+                yield made;
+            }
             case null, default -> value;
         };
     }

@@ -8,9 +8,7 @@ import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveReport;
 import io.undercroft.serializer.state.Tuple;
-import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
-import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
@@ -67,11 +65,16 @@ class DistributedLawsTest {
                 return;
             }
             try (Checkpoint opened = Checkpoint.open(scratch.directory())) {
-                Sameness.check(divided(state), opened.state(), _ -> true);
+                DistributedRetelling there = DistributedRetelling.of(state);
+                if (!there.hasMetaInValues()) {
+                    Sameness.check(there.told(), opened.state(), _ -> true);
+                }
                 assertThat(opened.verify().damages()).isEmpty();
                 assertThat(opened.verify().unverifiedBytes()).isZero();
                 assertThat(opened.unread()).isEmpty();
-                ActualLosses.check(state, Map.of(), report, opened);
+                if (there.hasDistinctNames()) {
+                    ActualLosses.check(state, Map.of(), report, opened);
+                }
                 Checkpoint.save(again.directory(), opened.state(), OPTIONS);
                 Checkpoint.save(through.file("a.croft"), opened.state(), SaveOptions.defaults().wholeStorages());
             }
@@ -96,49 +99,6 @@ class DistributedLawsTest {
             }
         }
         return files;
-    }
-
-    /// The state as PyTorch unites it again: keys are text, and a tensor has nothing but its elements.
-    private static Object divided(Object value) {
-        return switch (value) {
-            case Map<?, ?> map when isDict(map) -> {
-                Map<Object, Object> made = new LinkedHashMap<>();
-                map.forEach((key, item) -> made.put(
-                        key instanceof Boolean truth ? truth ? "True" : "False" : key.toString(), kept(item)));
-                yield made;
-            }
-            case List<?> list when isDivided(list, 0) -> list.stream().map(DistributedLawsTest::kept)
-                    .collect(ArrayList::new, ArrayList::add, ArrayList::addAll);
-            case Tensor tensor -> Tensor.of(Storage.copyOf(tensor.cpu().contiguous().bytes()), tensor.dtype(), 0,
-                    tensor.shape());
-            case Typed typed when tensorIn(typed) != null -> divided(tensorIn(typed));
-            case null, default -> value;
-        };
-    }
-
-    /// An empty map in another stays what it is.
-    private static Object kept(Object value) {
-        return value instanceof Map<?, ?> map && map.isEmpty() ? value : divided(value);
-    }
-
-    private static Tensor tensorIn(Object value) {
-        return value instanceof Tensor tensor
-                ? tensor
-                : value instanceof Typed typed && typed.type().startsWith("torch.nn.parameter.")
-                        ? tensorIn(typed.value())
-                        : null;
-    }
-
-    private static boolean isDict(Map<?, ?> map) {
-        return !(map instanceof TypedMap typed)
-                || Set.of("collections.OrderedDict", "collections.defaultdict", "gguf").contains(typed.type());
-    }
-
-    /// A list that holds itself is refused if there is a tensor or a map in it.
-    private static boolean isDivided(List<?> list, int depth) {
-        return !(list instanceof Tuple) && depth < 20 && list.stream().anyMatch(each -> tensorIn(each) != null
-                || (each instanceof Map<?, ?> map && isDict(map))
-                || (each instanceof List<?> inner && isDivided(inner, depth + 1)));
     }
 
     /// Makes states that can be saved of most: with keys that are text or numbers, with bytes, and with each container
@@ -168,6 +128,7 @@ class DistributedLawsTest {
                 case Tensor tensor when tensor.device().isMeta() -> 1L;
                 // One that is in a value, too, is another one here.
                 case Tensor tensor -> tensor.withFlags(tensor.flags());
+                case byte[] bytes -> bytes.clone();
                 case Tuple _ -> value;
                 case Map<?, ?> _,List<?> _ -> 2L;
                 case null, default -> value;

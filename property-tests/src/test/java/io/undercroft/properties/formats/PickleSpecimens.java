@@ -11,7 +11,7 @@ import java.util.Map;
 
 /// Pickles of objects, arrays and nested files, as plain pickles and in archives of PyTorch. All opcodes of objects are
 /// in them.
-final class PickleSpecimens {
+public final class PickleSpecimens {
     private static final String HEAD = "\u0080\2";
     private static final String STORAGE = "(Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI2\n";
     private static final String FLOATS = "\0\0\u00c0\77\0\0\0\u00c0";
@@ -66,9 +66,14 @@ final class PickleSpecimens {
             specimens.add(archive(pickle.getKey(), Map.of("data.pkl", whole)));
         }
         specimens.add(archive("a module", Map.of("data.pkl", HEAD + MODULE + ".")));
-        specimens.add(archive("a TorchScript archive", Map.of("data.pkl", HEAD + SCRIPT + ".", "constants.pkl",
-                HEAD + ").", "code/__torch__.py", CODE)));
+        specimens.add(script());
         return specimens;
+    }
+
+    /// {@return an archive of TorchScript}
+    public static Specimen script() throws IOException {
+        return archive("a TorchScript archive", Map.of("data.pkl", HEAD + SCRIPT + ".", "constants.pkl", HEAD + ").",
+                "code/__torch__.py", CODE));
     }
 
     private static Specimen archive(String name, Map<String, String> records) throws IOException {

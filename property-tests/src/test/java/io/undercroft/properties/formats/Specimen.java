@@ -25,16 +25,17 @@ import java.util.stream.Stream;
 /// @param format the name of the format that it is taken for
 /// @param bytes all of it
 @SuppressWarnings("ArrayRecordComponent")
-record Specimen(String name, String format, byte[] bytes) {
+public record Specimen(String name, String format, byte[] bytes) {
     /// Larger ones take too long to damage thousands of times.
     private static final long SMALL = 40 << 10;
     private static final List<String> FOLDERS = List.of("pytorch", "safetensors", "numpy", "gguf", "onnx", "torch7");
+    private static final Path DISTRIBUTED = Repository.path("test-support/fixtures/pytorch/dcp/two");
     private static final int MADE = 6;
     private static final int CHOICES = 120;
 
     /// {@return the small files of the repository in formats of others, malformed ones among them, those of
     /// [PickleSpecimens], and some that [Dialect] makes}
-    static List<Specimen> all(long seed, Scratch scratch) throws IOException {
+    public static List<Specimen> all(long seed, Scratch scratch) throws IOException {
         List<Specimen> specimens = new ArrayList<>();
         for (String folder : FOLDERS) {
             try (Stream<Path> files = Files.walk(Repository.path("test-support/fixtures/" + folder))) {
@@ -45,33 +46,35 @@ record Specimen(String name, String format, byte[] bytes) {
         }
         specimens.addAll(PickleSpecimens.all());
         specimens.addAll(made(seed, scratch));
-        specimens.add(index(scratch));
-        distributed(specimens, scratch);
-        String external = "external.onnx.data";
-        Files.copy(Repository.path("test-support/fixtures/onnx/" + external), scratch.file(external));
+        specimens.add(index("safetensors-index", ".safetensors"));
+        specimens.add(index("torch-index", ".pt"));
+        specimens.add(new Specimen("a distributed checkpoint", "torch-dcp",
+                Files.readAllBytes(DISTRIBUTED.resolve(".metadata"))));
+        putCompanions(scratch);
         return specimens;
     }
 
-    /// {@return the index of two files, which stay there}
-    private static Specimen index(Scratch scratch) throws IOException {
-        Checkpoint.save(scratch.file("one.safetensors"), Map.of("w", Tensor.of(1f, 2f)));
-        Checkpoint.save(scratch.file("two.safetensors"), Map.of("b", Tensor.of(3L), "c", Tensor.of(true)));
-        String text = """
+    private static Specimen index(String format, String suffix) {
+        return new Specimen("an index", format, """
                 {"metadata": {"total_size": 17, "format": "pt"},
-                 "weight_map": {"w": "one.safetensors", "b": "two.safetensors", "c": "two.safetensors"}}""";
-        return new Specimen("an index", "safetensors-index", text.getBytes(UTF_8));
+                 "weight_map": {"w": "one.st", "b": "two.st", "c": "two.st"}}"""
+                .replace(".st", suffix).getBytes(UTF_8));
     }
 
-    /// Adds the index of a distributed checkpoint, whose shards are put where it is opened.
-    private static void distributed(List<Specimen> specimens, Scratch scratch) throws IOException {
-        Path there = Repository.path("test-support/fixtures/pytorch/dcp/two");
-        try (Stream<Path> files = Files.list(there)) {
-            for (Path shard : files.filter(file -> file.toString().endsWith(".distcp")).toList()) {
-                Files.copy(shard, scratch.file(shard.getFileName().toString()), StandardCopyOption.REPLACE_EXISTING);
-            }
+    /// Puts the files that specimens refer to where they are opened.
+    public static void putCompanions(Scratch scratch) throws IOException {
+        for (String suffix : List.of(".safetensors", ".pt")) {
+            Checkpoint.save(scratch.file("one" + suffix), Map.of("w", Tensor.of(1f, 2f)));
+            Checkpoint.save(scratch.file("two" + suffix), Map.of("b", Tensor.of(3L), "c", Tensor.of(true)));
         }
-        specimens.add(new Specimen("a distributed checkpoint", "torch-dcp",
-                Files.readAllBytes(there.resolve(".metadata"))));
+        List<Path> companions = new ArrayList<>(List.of(
+                Repository.path("test-support/fixtures/onnx/external.onnx.data")));
+        try (Stream<Path> files = Files.list(DISTRIBUTED)) {
+            files.filter(file -> file.toString().endsWith(".distcp")).forEach(companions::add);
+        }
+        for (Path file : companions) {
+            Files.copy(file, scratch.file(file.getFileName().toString()), StandardCopyOption.REPLACE_EXISTING);
+        }
     }
 
     /// {@return files that [Dialect] makes}

@@ -21,7 +21,6 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -127,11 +126,7 @@ final class History extends ChainModel {
 
     private History(Checks checks) {
         this.checks = checks;
-        try {
-            this.scratch = Scratch.make();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        this.scratch = makeScratch();
         this.path = scratch.file("a.croft");
     }
 

@@ -18,7 +18,9 @@ record Mutant(String fault, String law, List<Edit> edits) {
     static final String FORMAT = "format-spec/src/main/java/io/undercroft/format/internal/";
     static final String MMAP = "mmap/src/main/java/io/undercroft/mmap/";
     private static final String LAWS = "io.undercroft.properties.laws.";
+    private static final String FAULTS = "io.undercroft.properties.faults.FaultLawsTest";
     private static final String TENSORS = "io.undercroft.properties.tensors.";
+    private static final String THREADS = "io.undercroft.properties.threads.";
 
     /// A change of a text that a file has once.
     ///
@@ -57,6 +59,7 @@ record Mutant(String fault, String law, List<Edit> edits) {
         String refusals = TENSORS + "TensorLawsTest#whatIsOutsideIsRefused";
         String states = LAWS + "RoundTripLawsTest#whatIsOpenedIsWhatWasSaved";
         String histories = LAWS + "SnapshotLawsTest#everySnapshotIsWhatWasSaved";
+        String sets = "io.undercroft.properties.sets.SetHistoryLawsTest#aSetIsWhatWasCommitted";
         String storage = STORAGE + "Storage.java";
         String backing = STORAGE + "StorageBacking.java";
         String view = STORAGE + "Views.java";
@@ -65,6 +68,9 @@ record Mutant(String fault, String law, List<Edit> edits) {
         String tree = FORMAT + "StateTreeWriter.java";
         String index = SERIALIZER + "extents/ContentIndex.java";
         String writer = SERIALIZER + "extents/ExtentWriter.java";
+        String follower = "serializer/src/main/java/io/undercroft/serializer/Follower.java";
+        String save = SERIALIZER + "writing/Save.java";
+        String members = SERIALIZER + "sets/OpenSet.java";
         return List.of(
                 of("resize loses the last byte that it should keep", storages, storage,
                         "long kept = Math.min(newSize, nbytes);",
@@ -88,6 +94,11 @@ record Mutant(String fault, String law, List<Edit> edits) {
                                 + "        fixed(Double.doubleToRawLongBits(value), Long.BYTES);",
                         "    public void writeFloat(double value) {\n        tag(Tag.FLOAT);\n"
                                 + "        fixed(Double.doubleToLongBits(value), Long.BYTES);"),
+                of("of two threads that retain and release a storage, one does not count",
+                        THREADS + "ReferenceCountSchedules#whoeverRetainsReadsTheBytesWhileAnotherReleases", backing,
+                        "while (count > 0 && !references.compareAndSet(count, count + 1)) {",
+                        "if (count > 0) {\n            references.set(count + 1);\n        }\n"
+                                + "        while (references.get() < 0) {"),
                 // ---- resize ----
                 of("memory that is shared with other processes can be resized", storages, storage,
                         "return allocator != null && memory != null && memory.sharing() == Allocation.Sharing.PRIVATE;",
@@ -187,15 +198,97 @@ record Mutant(String fault, String law, List<Edit> edits) {
                         SERIALIZER + "planning/Reach.java",
                         "merged.add(new Span(last.start(), Math.max(last.end(), span.end())));",
                         "merged.add(new Span(last.start(), span.end()));"),
+                // ---- calls that fail ----
+                of("a file that cannot be checked after it was mapped stays open",
+                        FAULTS + "#anOpenThatFailsKeepsNothing", SERIALIZER + "loading/StoredBytes.java",
+                        "return MappedAccess.allocated(file(), () -> {", "return MappedAccess.guarded(file(), () -> {"),
+                of("a temporary file that cannot be locked stays", FAULTS + "#aSaveThatFailsAtAnyCallLeavesNothing",
+                        SERIALIZER + "disk/SystemDisk.java",
+                        "        } catch (Throwable e) {\n            delete(path);\n",
+                        "        } catch (Throwable e) {\n"),
+                of("a short write is taken for a whole one", FAULTS + "#aSaveThatFailsAtAnyCallLeavesNothing",
+                        SERIALIZER + "disk/SystemDisk.java",
+                        """
+                                                    while (piece.hasRemaining()) {
+                                                        done += channel.write(piece, offset + done);
+                                                    }
+                                """, """
+                                                    channel.write(piece, offset + done);
+                                                    done += piece.limit();
+                                """),
+                of("an interrupted writer leaves the file of its lock",
+                        FAULTS + "#aFileThatIsReplacedStaysWhenACallFails",
+                        SERIALIZER + "disk/WriterLock.java", "            removeAbandoned(file, path);\n", ""),
+                // ---- sets of shards ----
+                of("a shard that was saved anew is taken for the one of the set", sets, FORMAT + "Shard.java",
+                        "if (first.isEmpty() || !of(path, first.get()).equals(this) || file.size() < length) {",
+                        "if (first.isEmpty() || file.size() < length) {"),
+                of("shards of several runs make a set", sets, SERIALIZER + "sets/SetBuilder.java",
+                        "            if (!run.equals(first)) {",
+                        "            if (run.isPresent() != first.isPresent()) {"),
                 // ---- order of a commit ----
                 of("the bytes of an append are not forced before its commit",
                         "crashes", SERIALIZER + "writing/Appender.java",
                         "            file.force();\n            forceName();", "            forceName();"),
                 of("a new file gets its name before its bytes are forced", "crashes",
-                        SERIALIZER + "disk/AtomicFile.java", "        try {\n            file.force();\n",
-                        "        try {\n            file.size();\n"),
+                        SERIALIZER + "disk/AtomicFile.java", "                file.force();\n",
+                        "                file.size();\n"),
                 of("an append writes its commit before its index", "crashes", SERIALIZER + "writing/Appender.java",
                         "            commit = writeIndex(written, options);\n            file.force();\n",
-                        "            commit = writeIndex(written, options);\n            commit(commit);\n"));
+                        "            commit = writeIndex(written, options);\n            commit(commit);\n"),
+                // ---- threads ----
+                of("of two threads that release a storage, one does not count",
+                        THREADS + "ReferenceCountSchedules#twoHoldersReleaseAtOnce", backing,
+                        "while (count > 0 && !references.compareAndSet(count, count - 1)) {",
+                        "references.set(count - 1);\n        while (references.get() < 0) {"),
+                new Mutant("two threads that touch a storage at once make its bytes twice",
+                        THREADS + "FirstTouchSchedules#twoThreadsTouchAStorageAtOnce",
+                        List.of(new Edit(storage,
+                                "        synchronized (backing) {\n            MemorySegment segment = allocation()",
+                                "        synchronized (new Object()) {\n"
+                                        + "            MemorySegment segment = allocation()"),
+                                new Edit(storage, "        synchronized (backing) {\n            checkAlive();\n",
+                                        "        synchronized (new Object()) {\n            checkAlive();\n"))),
+                of("a touch that fails leaves no source to the next",
+                        THREADS + "FirstTouchSchedules#aTouchThatFailsLeavesTheBytesToTheNext", backing,
+                        "        Allocation made = source.get().checkSize(owner.nbytes());",
+                        "        Supplier<Allocation> from = source;\n        source = null;\n"
+                                + "        Allocation made = from.get().checkSize(owner.nbytes());"),
+                of("a lazy value is made by each thread that needs it",
+                        THREADS + "FirstTouchSchedules#aLazyValueIsMadeOnce",
+                        SERIALIZER + "Lazy.java", "synchronized (this) {", "synchronized (new Object()) {"),
+                of("a file is retained after it was closed", THREADS + "CloseSchedules#aFileIsClosedWhileItIsRead",
+                        MMAP + "internal/Lifetime.java",
+                        "while (count > 0 && !holders.compareAndSet(count, count + 1)) {",
+                        "if (count > 0) {\n            holders.set(count + 1);\n        }\n"
+                                + "        while (holders.get() < 0) {"),
+                of("of two holders that release a file, one does not count",
+                        THREADS + "CloseSchedules#aStorageOfAFileIsReadWhileTheFileIsClosed",
+                        MMAP + "internal/Lifetime.java",
+                        "while (count > 0 && !holders.compareAndSet(count, count - 1)) {",
+                        "holders.set(count - 1);\n        while (holders.get() < 0) {"),
+                of("two threads that take a lease on a new version open it twice",
+                        THREADS + "FollowerSchedules#twoThreadsTakeLeasesOnANewVersion", follower,
+                        "public synchronized Lease lease()", "public Lease lease()"),
+                of("a follower is closed while it opens a version",
+                        THREADS + "FollowerSchedules#aFollowerIsClosedWhileALeaseIsTaken", follower,
+                        "public synchronized void close()", "public void close()"),
+                of("two threads that use a member of a set open it twice",
+                        THREADS + "OpenMembersSchedules#twoThreadsUseAMemberAtOnce", members,
+                        "synchronized void enter()", "void enter()"),
+                of("a set closes members that are used",
+                        THREADS + "OpenMembersSchedules#aSetIsClosedWhileItsMembersAreUsed", members,
+                        "            isClosed = true;\n            if (users == 0) {",
+                        "            isClosed = true;\n            if (users >= 0) {"),
+                of("a member is closed for another one although it is used again",
+                        THREADS + "OpenMembersSchedules#anUnusedMemberIsClosedForAnotherWhileItIsUsedAgain", members,
+                        "            if (users == 0 && !isKept) {\n                release();",
+                        "            if (!isKept) {\n                release();"),
+                of("the first commit of a file takes no lock",
+                        THREADS + "CommitNumberSchedules#twoWritersMakeTheFirstCommit", save,
+                        "resources.add(file.lock(true));", "resources.add(file.lock(false));"),
+                of("a commit to a file takes no lock",
+                        THREADS + "CommitNumberSchedules#twoWritersCommitToAFile", save,
+                        "resources.add(file.lock(true));", "resources.add(() -> {});"));
     }
 }

@@ -27,7 +27,7 @@ import javax.tools.ToolProvider;
 /// Plants faults in copies of sources, one at a time, and runs the laws that must notice them in another JVM, where the
 /// compiled copies come before the classes. For each fault that a law notices, prints what jqwik shrank the sample to.
 public final class MutantsProof {
-    private static final int QUICK = 6;
+    private static final int QUICK = 7;
     /// The part of the faults that laws must notice: 27 of 30.
     private static final double WANTED = 0.9;
     private static final int MINUTES = 10;
@@ -124,10 +124,11 @@ public final class MutantsProof {
         String printed = Files.readString(output);
         int code = process.exitValue();
         if (isProof) {
-            return printed.contains("\"met\":false")
-                    ? printed.lines().filter(line -> line.startsWith("BROKEN")).findFirst()
-                            .or(() -> Optional.of(printed))
-                    : Optional.empty();
+            // A file that the fault broke may also end the proof by an exception.
+            return code == 0
+                    ? Optional.empty()
+                    : printed.lines().filter(line -> line.startsWith("BROKEN")).findFirst()
+                            .or(() -> Optional.of(printed));
         }
         if (code != LawRunner.HOLDS && code != LawRunner.FAILED && code < SIGNALLED) {
             throw new IllegalStateException(law + " exits with " + code + ": " + printed);
@@ -135,12 +136,17 @@ public final class MutantsProof {
         return code == LawRunner.HOLDS ? Optional.empty() : Optional.of(shrunk(printed));
     }
 
-    /// {@return what jqwik shrank a sample to, and how the law failed with it}
+    /// {@return the schedule of threads in which a law failed, or what jqwik shrank a sample to, and how the law failed
+    /// with it}
     private static String shrunk(String printed) {
         int start = printed.indexOf("timestamp = ");
         int table = printed.indexOf("|---", start);
         int sample = printed.indexOf("Shrunk Sample", table);
         int end = printed.indexOf("Original Sample", sample);
+        int schedule = printed.indexOf("BROKEN: ");
+        if (schedule >= 0) {
+            return printed.substring(schedule).stripTrailing();
+        }
         return start < 0 || table < 0 || sample < 0 || end < 0
                 ? printed
                 : printed.substring(printed.indexOf('\n', start), table).stripTrailing() + "\n"

@@ -72,11 +72,11 @@ class ShardedWritersTest {
     }
 
     private static Path shard(Path folder, long step, int writer) {
-        return folder.resolve("step-%d-%d.croft".formatted(step, writer));
+        return folder.resolve("step-%s-%s.croft".formatted(step, writer));
     }
 
     private static Path manifest(Path folder, long step) {
-        return folder.resolve("step-%d.croftset".formatted(step));
+        return folder.resolve("step-%s.croftset".formatted(step));
     }
 
     /// Writers have rows of one matrix and columns of another, and all have a vector.

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.IntStream;
 
@@ -60,7 +61,7 @@ public final class ShardsProof {
                 state.put(name(tensor), Slice.of(Tensor.full(DType.FLOAT32, (long) shard, 1, COLUMNS),
                         Shape.of(count, COLUMNS), shard, 0));
             }
-            shards.add(scratch.file("shard-%05d.croft".formatted(shard)));
+            shards.add(scratch.file(String.format(Locale.ROOT, "shard-%05d.croft", shard)));
             Checkpoint.save(shards.getLast(), state, saving);
         }
         Path manifest = scratch.file("all.croftset");
@@ -83,7 +84,7 @@ public final class ShardsProof {
     }
 
     private static String name(int tensor) {
-        return "model.layers.%d.attention.weight".formatted(tensor);
+        return "model.layers.%s.attention.weight".formatted(tensor);
     }
 
     private void open(Path manifest, String what, String of) throws IOException {

@@ -11,7 +11,6 @@ import io.undercroft.properties.ChainModel;
 import io.undercroft.properties.Scratch;
 import io.undercroft.storage.Storage;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -55,11 +54,7 @@ final class FileStorageModel extends ChainModel {
     }
 
     private FileStorageModel() {
-        try {
-            this.scratch = Scratch.make();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        this.scratch = makeScratch();
         this.path = scratch.file("bytes");
     }
 

@@ -9,6 +9,7 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -71,7 +72,7 @@ final class Notation {
     }
 
     private static String tensor(Tensor tensor) {
-        return "%s(size=%s, stride=%s, offset=%d, storage=%s)".formatted(type(tensor),
+        return "%s(size=%s, stride=%s, offset=%s, storage=%s)".formatted(type(tensor),
                 braces(tensor.shape().toArray()), braces(tensor.stride()), tensor.storageOffset() + 1,
                 storage(new TypedStorage(tensor.storage(), tensor.dtype())));
     }
@@ -97,6 +98,7 @@ final class Notation {
             return digits.toPlainString();
         }
         String sign = exponent < 0 ? "-" : "+";
-        return "%se%s%02d".formatted(digits.movePointLeft(exponent).toPlainString(), sign, Math.abs(exponent));
+        return String.format(Locale.ROOT, "%se%s%02d", digits.movePointLeft(exponent).toPlainString(), sign,
+                Math.abs(exponent));
     }
 }

@@ -50,7 +50,7 @@ record ObservedCase(String id, List<Step> steps) {
         String id = written.get("id").textValue();
         List<Step> steps = new ArrayList<>();
         for (JsonNode step : written.get("steps")) {
-            String name = "%s/%s %d".formatted(file, id, steps.size() + 1);
+            String name = "%s/%s %s".formatted(file, id, steps.size() + 1);
             List<String> operations = OPERATIONS.containsKey(name) ? OPERATIONS.get(name).operations() : List.of();
             steps.add(new Step(name, text(step, "lua").orElseThrow(),
                     operations.stream().map(ObservedCase::withOwnNames).toList(), text(step, "error"),

@@ -84,9 +84,9 @@ class ObservedCasesTest {
         long cases = ALL_LINES.stream().map(step -> step.name().split(" ", 2)[0]).distinct().count();
         long different = DIFFERENCES.rows().values().stream().filter(Row::isApplicable).count();
         assertThat(Files.readString(Differences.PAGE).replaceAll("\\s+", " "))
-                .contains("has %d lines of Lua, in %d cases".formatted(ALL_LINES.size(), cases))
-                .contains("the same but for the %d that follow".formatted(different))
-                .contains("and %d lines that are not run".formatted(DIFFERENCES.rows().size() - different));
+                .contains("has %s lines of Lua, in %s cases".formatted(ALL_LINES.size(), cases))
+                .contains("the same but for the %s that follow".formatted(different))
+                .contains("and %s lines that are not run".formatted(DIFFERENCES.rows().size() - different));
     }
 
     private Stream<DynamicNode> cases(String file) {

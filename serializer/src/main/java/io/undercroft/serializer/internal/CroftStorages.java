@@ -233,7 +233,7 @@ final class CroftStorages implements AutoCloseable {
     /// @return its bytes, which do not depend on the file
     /// @throws FormatException by rule V14 if a chunk is damaged
     Allocation read(int number) {
-        return MappedAccess.guarded(file, () -> source(number).read());
+        return MappedAccess.allocated(file, () -> source(number).read());
     }
 
     /// Reads a part of a storage into new memory, and checks the chunks that cover it if the policy requires it.
@@ -243,7 +243,7 @@ final class CroftStorages implements AutoCloseable {
     /// @return these bytes
     /// @throws FormatException by rule V14 if a chunk is damaged
     Allocation read(int number, Span part) {
-        return MappedAccess.guarded(file, () -> source(number).read(part));
+        return MappedAccess.allocated(file, () -> source(number).read(part));
     }
 
     /// {@return the pieces of files that are a part of a storage}
@@ -427,7 +427,7 @@ final class CroftStorages implements AutoCloseable {
 
         @Override
         public Allocation get() {
-            return MappedAccess.guarded(file, () -> {
+            return MappedAccess.allocated(file, () -> {
                 checkKnown();
                 if (!options.isInMemory() && file.mode() == MapMode.SHARED) {
                     records().forEach(CroftStorages::checkWritable);
@@ -437,8 +437,13 @@ final class CroftStorages implements AutoCloseable {
                 }
                 List<ExtentRecord> fetched = cache.get().supply(records(), CroftStorages.this::fileOf);
                 Allocation bytes = super.get();
-                cache.get().keep(records(), fetched, bytes.segment());
-                return bytes;
+                try {
+                    cache.get().keep(records(), fetched, bytes.segment());
+                    return bytes;
+                } catch (Throwable e) {
+                    bytes.free();
+                    throw e;
+                }
             });
         }
 

@@ -41,9 +41,9 @@ public interface Draft {
         return List.of();
     }
 
-    /// {@return the tensors by the names that they have in the file, if the format cannot hold
-    /// [a state][Capability#STATE], or only without attributes; otherwise empty} A map that the state has in two places
-    /// gives two names to each tensor in it.
+    /// {@return the tensors by the names that they have in the file} Called only if the format cannot hold both
+    /// [a state][Capability#STATE] and [sharing][Capability#SHARING]. A map that the state has in two places gives two
+    /// names to each tensor in it.
     default SequencedMap<String, Tensor> names() {
         return Collections.emptySortedMap();
     }
@@ -59,8 +59,8 @@ public interface Draft {
         return format.contains(Capability.STATE);
     }
 
-    /// {@return the storages that several tensors of the state use again when the file is read} Called only if the
-    /// format [cannot hold sharing][Capability#SHARING]. If it [can hold a state][Capability#STATE], these tensors also
+    /// {@return the storages that several tensors use again when the file is read} Called only if the format
+    /// [cannot hold sharing][Capability#SHARING]. If it [can hold a state][Capability#STATE], these tensors also
     /// require gradients as before.
     default List<SharedStorage> sharedStorages() {
         return List.of();
@@ -68,12 +68,12 @@ public interface Draft {
 
     /// A storage of a file that is read.
     ///
-    /// @param tensors the tensors of the state that use it, by identity
+    /// @param names the [names][#names()] of the tensors that use it
     /// @param nbytes its size in bytes
-    record SharedStorage(List<Tensor> tensors, long nbytes) {
+    record SharedStorage(Set<String> names, long nbytes) {
         /// A storage.
         public SharedStorage {
-            tensors = List.copyOf(tensors);
+            names = Set.copyOf(names);
         }
     }
 

@@ -62,8 +62,8 @@ public record LazyFlags(boolean isNegated, boolean isConjugated) {
             bytes.set(Layouts.LONG, 16 * i + 8, bytes.get(Layouts.LONG, 16 * i + 8) ^ oddWords);
         }
         for (long at = 16 * pairs; at < bytes.byteSize(); at++) {
-            long word = at % 16 < 8 ? evenWords : oddWords;
-            bytes.set(Layouts.BYTE, at, (byte) (bytes.get(Layouts.BYTE, at) ^ (word >>> (at % 8 * Byte.SIZE))));
+            // Elements of 16 bytes leave no rest, and of smaller ones both words are alike.
+            bytes.set(Layouts.BYTE, at, (byte) (bytes.get(Layouts.BYTE, at) ^ (evenWords >>> (at % 8 * Byte.SIZE))));
         }
     }
 

@@ -9,6 +9,16 @@ import java.util.Optional;
 /// A provider of memory, loaded by [java.util.ServiceLoader]. If there are several providers, the first that supports a
 /// request is used. Instances are thread-safe, and initialise nothing before the first call.
 public interface MemoryProvider {
+    /// Allocates large memory off the heap that the garbage collector frees, in less time than filling it with zeros
+    /// takes. Its total is bounded by `-XX:MaxDirectMemorySize`; at the bound, unreachable memory is collected first.
+    ///
+    /// @param nbytes the size in bytes, 2 MiB or more
+    /// @return zeroed bytes, aligned to [io.undercroft.storage.Storage#ALIGNMENT]; empty if this provider has none
+    /// @throws OutOfMemoryError if there is not enough memory within the bound
+    default Optional<MemorySegment> collected(long nbytes) {
+        return Optional.empty();
+    }
+
     /// {@return an allocator of memory that other processes can attach by the
     /// [filename][io.undercroft.storage.Allocation#filename] of the allocation, or empty if there is none}
     default Optional<Allocator> shared() {

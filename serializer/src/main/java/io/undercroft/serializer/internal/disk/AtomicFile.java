@@ -134,7 +134,9 @@ public final class AtomicFile implements Target.Begun {
     @Override
     public void commit(Runnable lastWord) throws IOException {
         try {
-            file.force();
+            if (target.isForced()) {
+                file.force();
+            }
         } catch (ClosedByInterruptException e) {
             throw e;
         } catch (IOException e) {

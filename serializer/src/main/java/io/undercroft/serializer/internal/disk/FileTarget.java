@@ -17,7 +17,8 @@ import java.util.OptionalLong;
 /// @param file the path with symbolic links resolved; the file need not exist
 /// @param directory the directory of that file
 /// @param disk the file system that it is on
-public record FileTarget(Path path, Path file, Path directory, Disk disk) implements Target {
+/// @param isForced whether the file is forced to the disk before it becomes visible, and its name after that
+public record FileTarget(Path path, Path file, Path directory, Disk disk, boolean isForced) implements Target {
     private static final int MOST_LINKS = 40;
 
     /// Follows symbolic links.
@@ -40,7 +41,7 @@ public record FileTarget(Path path, Path file, Path directory, Disk disk) implem
         if (directory == null) {
             throw new FileSystemException(path.toString(), null, "it is a directory; name a file in it");
         }
-        return new FileTarget(path, file, directory, disk);
+        return new FileTarget(path, file, directory, disk, true);
     }
 
     /// {@return whether there is something of that name}
@@ -60,7 +61,13 @@ public record FileTarget(Path path, Path file, Path directory, Disk disk) implem
 
     @Override
     public FileTarget sibling(String name) throws IOException {
-        return of(file.resolveSibling(name), disk);
+        FileTarget sibling = of(file.resolveSibling(name), disk);
+        return isForced ? sibling : sibling.unforced();
+    }
+
+    @Override
+    public FileTarget unforced() {
+        return new FileTarget(path, file, directory, disk, false);
     }
 
     /// {@inheritDoc}
@@ -102,7 +109,9 @@ public record FileTarget(Path path, Path file, Path directory, Disk disk) implem
 
     @Override
     public void forceDirectory() throws IOException {
-        disk.forceDirectory(directory);
+        if (isForced) {
+            disk.forceDirectory(directory);
+        }
     }
 
     @Override

@@ -60,6 +60,11 @@ public record StoredTarget(StoreTarget place, Set<String> settings) implements T
         }
     }
 
+    @Override
+    public StoredTarget unforced() {
+        return this;
+    }
+
     /// Does nothing, as deletions in a store are durable.
     @Override
     public void forceDirectory() {}

@@ -32,16 +32,21 @@ final class SystemDisk implements Disk {
 
     @Override
     public DiskFile create(Path path) throws IOException {
-        ChannelDiskFile file = ChannelDiskFile.of(path, channels.open(path, StandardOpenOption.CREATE_NEW));
+        FileChannel channel = channels.open(path, StandardOpenOption.CREATE_NEW);
         try {
-            Temporaries.lock(file.channel);
-        } catch (IOException e) {
-            file.close();
+            ChannelDiskFile file = ChannelDiskFile.of(path, channel);
+            try {
+                Temporaries.lock(channel);
+            } catch (Throwable e) {
+                file.close();
+                throw e;
+            }
+            file.pastTheCache = Optional.of(new DirectChannel(path, channels));
+            return file;
+        } catch (Throwable e) {
             delete(path);
             throw e;
         }
-        file.pastTheCache = Optional.of(new DirectChannel(path, channels));
-        return file;
     }
 
     @Override
@@ -112,7 +117,7 @@ final class SystemDisk implements Disk {
         static ChannelDiskFile of(Path path, FileChannel channel) throws IOException {
             try {
                 return new ChannelDiskFile(path, channel, key(path));
-            } catch (IOException e) {
+            } catch (Throwable e) {
                 channel.close();
                 throw e;
             }

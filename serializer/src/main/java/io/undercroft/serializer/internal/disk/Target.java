@@ -47,7 +47,10 @@ public sealed interface Target permits FileTarget, StoredTarget {
     @Nullable
     Path file();
 
-    /// {@return the place of another file in the same directory}
+    /// {@return the same place of a file that is not forced to the disk before it becomes visible; this in a store}
+    Target unforced();
+
+    /// {@return the place of another file in the same directory, which is forced if this is}
     ///
     /// @param name its name, which is [plain][io.undercroft.serializer.spi.Draft#isPlainName]
     /// @throws IOException as [FileTarget#of]

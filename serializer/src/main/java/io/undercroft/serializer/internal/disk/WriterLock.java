@@ -66,7 +66,11 @@ public final class WriterLock implements Closeable {
         }
         try {
             return new WriterLock(path, lock(file, path, line + "\n"));
+        } catch (LockedException e) {
+            HELD.remove(path);
+            throw e;
         } catch (Throwable e) {
+            removeAbandoned(file, path);
             HELD.remove(path);
             throw e;
         }
@@ -124,6 +128,26 @@ public final class WriterLock implements Closeable {
             lock.close();
         }
         throw new LockedException(file, "another process that takes and releases " + path + " all the time");
+    }
+
+    /// Deletes the file that an attempt has left that failed, unless it is another writer's by now, or another
+    /// program's. An interrupt has closed the channel and with it released the lock, so it is taken again.
+    private static void removeAbandoned(Path file, Path path) {
+        boolean isInterrupted = Thread.interrupted();
+        try (LockAttempt lock = LockAttempt.of(path)) {
+            if (lock.isLocked()) {
+                checkOurs(file, path, lock.channel());
+                if (isNamed(path, lock.channel())) {
+                    Files.deleteIfExists(path);
+                }
+            }
+        } catch (IOException _) {
+            // It stays, and means nothing.
+        } finally {
+            if (isInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /// The name may be that of a file of another program, which would be emptied. Files of locks are empty, have a line

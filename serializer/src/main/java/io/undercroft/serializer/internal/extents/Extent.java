@@ -45,6 +45,12 @@ public sealed interface Extent {
             return PREFERENCE.compare(this, other);
         }
 
+        /// Offsets are multiples of 64, of which the hash code that records have uses one bucket of many.
+        @Override
+        public int hashCode() {
+            return (int) ((((offset * 31 + length) * 31 + base) * 0x9E37_79B9_7F4A_7C15L) >>> Integer.SIZE);
+        }
+
         long end() {
             return offset + length;
         }

@@ -677,7 +677,7 @@ public final class ExtentWriter {
         }
 
         private void countShared(int number, List<Extent> extents) {
-            List<Place> places = new ArrayList<>();
+            List<Place> places = new ArrayList<>(extents.size());
             for (Extent extent : extents) {
                 if (extent instanceof Extent.Stored(Place place, _, _)) {
                     places.add(place);

@@ -168,7 +168,7 @@ public abstract class StoredBytes implements Supplier<Allocation> {
     /// Makes the bytes in memory of the host, mapped or not.
     @Override
     public Allocation get() {
-        return MappedAccess.guarded(file(), () -> {
+        return MappedAccess.allocated(file(), () -> {
             if (options().isInMemory()) {
                 return read();
             }

@@ -91,7 +91,7 @@ public record ReadableState(@Nullable Object tree, StateIndex names, List<Loss> 
         }
         try {
             if (storage.materialize().device().isCpu() && !storage.segment().scope().isAlive()) {
-                throw new IllegalStateException("they were closed");
+                throw new IllegalStateException("what has them is closed; close it later");
             }
         } catch (IllegalStateException e) {
             throw new IllegalStateException(holder(storage, names) + " cannot be saved, as its bytes cannot be read: "

@@ -98,8 +98,22 @@ public final class StateIndex {
     /// @throws IllegalArgumentException as [#of(Object)]
     public static StateIndex of(@Nullable Object state, LongConsumer names) {
         Objects.requireNonNull(names, "names");
+        return of(Place.ROOT, state, names);
+    }
+
+    /// Creates the index of a part of a state, with the names that the state gives.
+    ///
+    /// @param part the part
+    /// @return the index
+    /// @throws IllegalArgumentException as [#of(Object)]
+    public static StateIndex of(StatePart part) {
+        return of(new Place(Place.ROOT, part.path(), (int) Place.sizeOf(part.path()), part.path().length()),
+                part.value(), _ -> {});
+    }
+
+    private static StateIndex of(Place root, @Nullable Object state, LongConsumer names) {
         StateIndex index = new StateIndex(state, names, false);
-        index.visit(Place.ROOT, state, 0);
+        index.visit(root, state, 0);
         for (TensorPlace place : index.places) {
             index.nameTensor(place);
         }

@@ -17,7 +17,6 @@ import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
@@ -26,6 +25,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.SequencedSet;
 import java.util.Set;
@@ -47,10 +47,10 @@ final class Losses {
         Set<Capability> can = format.capabilities();
         StateIndex index = state.names();
         List<Loss> losses = new ArrayList<>(state.leftOut());
-        IdentityHashMap<Tensor, SharedStorage> shared = new IdentityHashMap<>();
-        SequencedMap<String, Tensor> names = names(draft, index);
+        Map<String, SharedStorage> shared = new HashMap<>();
+        SequencedMap<String, Tensor> names = names(draft, format, index);
         if (!can.contains(Capability.SHARING)) {
-            draft.sharedStorages().forEach(storage -> storage.tensors().forEach(each -> shared.put(each, storage)));
+            draft.sharedStorages().forEach(storage -> storage.names().forEach(name -> shared.put(name, storage)));
             Stream.of(Loss.of(Kind.SHARING, sharing(names, shared))).filter(loss -> loss.count() > 0)
                     .map(loss -> named(loss, index)).forEach(losses::add);
         }
@@ -58,10 +58,14 @@ final class Losses {
             add(Kind.METADATA, List.copyOf(options.metadata().keySet()), losses);
         }
         if (!can.containsAll(List.of(Capability.STATE, Capability.SHARING))) {
-            add(Kind.REQUIRES_GRAD, tensors(index).stream().filter(tensor -> tensor.is(Tensor.Flag.REQUIRES_GRAD))
-                    .filter(tensor -> !can.contains(Capability.STATE) || !shared.containsKey(tensor))
-                    .map(tensor -> String.valueOf(index.nameOf(tensor))).toList(), losses);
-            addUnreached(index, shared, losses);
+            Set<Tensor> requiring = tensors(index);
+            requiring.removeIf(tensor -> !tensor.is(Tensor.Flag.REQUIRES_GRAD));
+            if (can.contains(Capability.STATE)) {
+                shared.keySet().forEach(name -> requiring.remove(names.get(name)));
+            }
+            add(Kind.REQUIRES_GRAD, requiring.stream().map(tensor -> String.valueOf(index.nameOf(tensor))).toList(),
+                    losses);
+            addUnreached(index, names, shared, losses);
         }
         if (!can.contains(Capability.STATE)) {
             new Modules(index).add(state.tree(), losses);
@@ -78,18 +82,19 @@ final class Losses {
     /// {@return the tensors of a state, each once}
     ///
     /// @param index its names
-    static Collection<Tensor> tensors(StateIndex index) {
-        Set<Tensor> tensors = Collections.newSetFromMap(new IdentityHashMap<>());
-        tensors.addAll(index.tensors().values());
-        return tensors;
+    static Set<Tensor> tensors(StateIndex index) {
+        return new LinkedHashSet<>(index.tensors().values());
     }
 
     /// {@return the tensors by name as they are when the file is read}
     ///
     /// @param draft the file to be
+    /// @param format its format
     /// @param index the names of the state
-    static SequencedMap<String, Tensor> names(Draft draft, StateIndex index) {
-        return draft.names().isEmpty() ? index.tensors() : draft.names();
+    static SequencedMap<String, Tensor> names(Draft draft, CheckpointFormat format, StateIndex index) {
+        return format.capabilities().containsAll(List.of(Capability.STATE, Capability.SHARING))
+                ? index.tensors()
+                : draft.names();
     }
 
     /// Returns a loss with the names of the state, where the draft has those of the file.
@@ -107,12 +112,13 @@ final class Losses {
     }
 
     /// Files of tensors for themselves contain elements, and not storages.
-    private static void addUnreached(StateIndex index, IdentityHashMap<Tensor, SharedStorage> shared,
+    private static void addUnreached(StateIndex index, Map<String, Tensor> names, Map<String, SharedStorage> shared,
             List<Loss> losses) {
         Set<Storage> whole = new HashSet<>();
-        shared.forEach((tensor, there) -> {
-            if (there.nbytes() == tensor.storage().nbytes()) {
-                whole.add(tensor.storage());
+        shared.forEach((name, there) -> {
+            Storage storage = Objects.requireNonNull(names.get(name)).storage();
+            if (there.nbytes() == storage.nbytes()) {
+                whole.add(storage);
             }
         });
         Reach reach = Reach.of(index);
@@ -132,22 +138,21 @@ final class Losses {
     }
 
     /// Returns the names of tensors that share bytes with others now, and not when the file is read.
-    private static List<String> sharing(SequencedMap<String, Tensor> names,
-            IdentityHashMap<Tensor, SharedStorage> shared) {
+    private static List<String> sharing(SequencedMap<String, Tensor> names, Map<String, SharedStorage> shared) {
         Map<Storage, Set<Object>> written = written(names, shared);
         return names.entrySet().stream()
-                .filter(entry -> entry.getValue().numel() > 0)
+                .filter(entry -> entry.getValue().numel() > 0 && !entry.getValue().device().isMeta())
                 .filter(entry -> written.getOrDefault(entry.getValue().storage(), Set.of()).size() > 1)
                 .map(Map.Entry::getKey).toList();
     }
 
     /// Returns what each storage is written as: storages that several tensors use, and names of other tensors.
     private static Map<Storage, Set<Object>> written(SequencedMap<String, Tensor> names,
-            IdentityHashMap<Tensor, SharedStorage> shared) {
+            Map<String, SharedStorage> shared) {
         Map<Storage, Set<Object>> written = new HashMap<>();
         names.forEach((name, tensor) -> {
-            SharedStorage there = shared.get(tensor);
             if (tensor.numel() > 0) {
+                SharedStorage there = shared.get(name);
                 written.computeIfAbsent(tensor.storage(), _ -> new HashSet<>()).add(there == null ? name : there);
             }
         });

@@ -103,12 +103,13 @@ public final class Save implements Closeable {
     /// @throws IOException if the file cannot be written to, or there is no memory; nothing is left behind
     public static Save prepare(Target target, CheckpointFormat format, @Nullable Object state, SaveOptions options,
             @Nullable Staging staging) throws IOException {
+        Target place = options.isForced() ? target : target.unforced();
         if (Formats.isCroft(format)) {
             StatePlan plan = plan(state, options);
-            return prepare(target, options, staging, save -> save.replacing(plan));
+            return prepare(place, options, staging, save -> save.replacing(plan));
         }
         ReadableState readable = Target.reading(() -> ReadableState.of(state, StateClasses.of(), options));
-        return prepare(target, options, staging, save -> save.drafted(readable, format));
+        return prepare(place, options, staging, save -> save.drafted(readable, format));
     }
 
     /// Prepares a save that adds a snapshot to a file, or makes a file of one; see
@@ -384,8 +385,9 @@ public final class Save implements Closeable {
     private static SaveReport report(FormatPlan plan, List<Target> files, long nbytes, FormerFiles former) {
         List<Path> paths = files.stream().flatMap(file -> Optional.ofNullable(file.path()).stream()).toList();
         return new SaveReport(plan.format().name(), paths, files.stream().map(Target::location).toList(), nbytes,
-                Losses.tensors(plan.index()).size(), Losses.names(plan.draft(), plan.index()).size(),
-                plan.index().storages().size(), plan.losses(), former.deleted(), former.left(), Optional.empty());
+                Losses.tensors(plan.index()).size(),
+                Losses.names(plan.draft(), plan.format(), plan.index()).size(), plan.index().storages().size(),
+                plan.losses(), former.deleted(), former.left(), Optional.empty());
     }
 
     private void write(Draft draft, Sink sink, Progress progress) throws IOException {
