@@ -10,6 +10,8 @@ import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Output;
 import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.DType;
+import io.undercroft.storage.Shape;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -83,18 +85,22 @@ final class GgufDraft implements Draft {
             throw new IllegalArgumentException(
                     name + ": a tensor of " + rank + " dimensions has no place in a gguf file");
         }
+        Shape numbers = numbers(name, tensor);
         header.string(name, name).u32(rank);
         for (int dim = rank - 1; dim >= 0; dim--) {
-            header.u64(dim == rank - 1 ? elements(name, tensor, type) : tensor.size(dim));
+            header.u64(numbers.size(dim));
         }
         header.u32(type.code()).u64(offset);
     }
 
-    /// {@return the last size, which counts elements in the file and blocks in a tensor}
-    private static long elements(String name, Tensor tensor, TensorType type) {
+    /// {@return the shape that a file has, whose last size counts numbers where that of the tensor counts blocks}
+    private static Shape numbers(String name, Tensor tensor) {
         try {
-            return Math.multiplyExact(tensor.size(-1), (long) type.block());
-        } catch (ArithmeticException e) {
+            Shape numbers = tensor.shapeAs(DType.FLOAT32);
+            // Checked, as by the reader.
+            numbers.contiguousStride();
+            return numbers;
+        } catch (IllegalArgumentException e) {
             throw TensorsByName.uncountable(name, tensor, e);
         }
     }

@@ -351,6 +351,8 @@ class GgufFormatTest {
         refusesState(Map.of("a", Tensor.zeros(DType.UINT8, 1)), "a:", "uint8");
         refusesState(Map.of("a", Tensor.zeros(DType.INT8, 1, 1, 1, 1, 1)), "5 dimensions");
         refusesState(Map.of("x".repeat(64), Tensor.of(1f)), "shorter");
+        // As it would be refused when it is read.
+        refusesState(Map.of("a", Tensor.zeros(DType.blocks("Q4_0"), 2, 0, 1L << 56, 16)), "a:", "no elements");
         refusesState(Map.of("a", "text"), "a is");
         refusesState(Map.of("w", Map.of("\ud800", Tensor.of(1f))), "w/");
         refusesState(with("\udc00x"), "key", "surrogate");

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /// Writes as many random states as there is time for in every [Dialect], and checks every [ForeignLaw] of the files. Of
@@ -25,19 +26,18 @@ public final class ForeignProof {
 
     private final Map<ForeignLaw, Integer> broken = new EnumMap<>(ForeignLaw.class);
     private final long seed;
-    private final Duration each;
+    private final Effort effort;
     private final Scratch scratch;
     private int shown;
 
-    private ForeignProof(long seed, Duration each, Scratch scratch) {
+    private ForeignProof(long seed, Effort effort, Scratch scratch) {
         this.seed = seed;
-        this.each = each;
+        this.effort = effort;
         this.scratch = scratch;
     }
 
     public static Report run(Effort effort) throws IOException {
-        Duration each = effort == Effort.FULL ? Duration.ofSeconds(45) : Duration.ofSeconds(4);
-        return RandomProof.report("foreign", (seed, scratch) -> new ForeignProof(seed, each, scratch).figures());
+        return RandomProof.report("foreign", (seed, scratch) -> new ForeignProof(seed, effort, scratch).figures());
     }
 
     private List<Figure> figures() throws IOException {
@@ -52,7 +52,7 @@ public final class ForeignProof {
     }
 
     private List<Figure> prove(Dialect dialect) throws IOException {
-        long end = System.nanoTime() + each.toNanos();
+        BooleanSupplier goesOn = effort.cases(Duration.ofSeconds(45), 300);
         int files = 0;
         int refused = 0;
         int faults = 0;
@@ -60,7 +60,7 @@ public final class ForeignProof {
         // Of its own: how many states the dialects before it had time for changes nothing.
         SplittableRandom random = new SplittableRandom(seed);
         Supplier<StateSketch> sketches = RandomProof.samples(StateSketch.plain(), seed);
-        while (System.nanoTime() < end) {
+        while (goesOn.getAsBoolean()) {
             boolean isAny = random.nextInt(5) == 0;
             byte[] choices = new byte[random.nextInt(MAX_CHOICES)];
             random.nextBytes(choices);

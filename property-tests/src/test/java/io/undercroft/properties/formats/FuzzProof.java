@@ -13,12 +13,10 @@ public final class FuzzProof {
     private FuzzProof() {}
 
     public static Report run(Effort effort) throws IOException {
-        Duration time = effort == Effort.FULL ? Duration.ofMinutes(10) : Duration.ofSeconds(30);
         Path kept = Repository.path("property-tests/target/fuzz");
         return RandomProof.report("fuzz", (seed, scratch) -> {
             ForeignFuzz fuzz = new ForeignFuzz(Specimen.all(seed, scratch), seed, scratch, kept);
-            long end = System.nanoTime() + time.toNanos();
-            fuzz.run(() -> System.nanoTime() < end);
+            fuzz.run(effort.cases(Duration.ofMinutes(10), 1000));
             return fuzz.figures();
         });
     }

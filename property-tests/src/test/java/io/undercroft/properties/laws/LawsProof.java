@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /// Checks every [Law] of as many random states as there is time for, and makes as many [histories][History] of files.
@@ -22,19 +23,21 @@ public final class LawsProof {
     private LawsProof() {}
 
     public static Report run(Effort effort) throws IOException {
-        Duration each = effort == Effort.FULL ? Duration.ofMinutes(1) : Duration.ofSeconds(5);
+        Duration each = Duration.ofMinutes(1);
         return RandomProof.report("laws", (seed, scratch) -> {
             List<Figure> figures = new ArrayList<>();
             for (Law law : Law.values()) {
-                figures.addAll(prove(law.toString(), each, RandomProof.samples(StateSketch.plain(), seed),
-                        state -> law.check(state.make(), scratch)));
+                figures.addAll(
+                        prove(law.toString(), effort.cases(each, 1000), RandomProof.samples(StateSketch.plain(), seed),
+                                state -> law.check(state.make(), scratch)));
             }
             for (Writer writer : Writer.all()) {
                 figures.addAll(prove(writer + ": what is written is read, what is not is refused by path",
-                        each.dividedBy(2), RandomProof.samples(OddGeometry.any(), seed),
+                        effort.cases(each.dividedBy(2), 1500), RandomProof.samples(OddGeometry.any(), seed),
                         state -> checkWriter(writer, state)));
             }
-            figures.addAll(prove("every snapshot is what was saved, whatever was done to its file", each,
+            figures.addAll(prove("every snapshot is what was saved, whatever was done to its file",
+                    effort.cases(each, 50),
                     RandomProof.samples(History.chains(History.Checks.ALL).withMaxTransformations(STEPS), seed),
                     chain -> ChainModel.run(chain, History::check)));
             return figures;
@@ -52,12 +55,11 @@ public final class LawsProof {
         }
     }
 
-    private static <T> List<Figure> prove(String law, Duration time, Supplier<T> samples, Check<T> check)
+    private static <T> List<Figure> prove(String law, BooleanSupplier goesOn, Supplier<T> samples, Check<T> check)
             throws IOException {
-        long end = System.nanoTime() + time.toNanos();
         int states = 0;
         int broken = 0;
-        while (System.nanoTime() < end) {
+        while (goesOn.getAsBoolean()) {
             T sample = samples.get();
             states++;
             try {

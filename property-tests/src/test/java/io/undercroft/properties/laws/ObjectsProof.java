@@ -15,6 +15,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /// Saves and opens as many random states of Java objects as there is time for, by every law that holds of them, and
@@ -25,18 +26,18 @@ public final class ObjectsProof {
     private ObjectsProof() {}
 
     public static Report run(Effort effort) throws IOException {
-        Duration each = effort == Effort.FULL ? Duration.ofMinutes(1) : Duration.ofSeconds(8);
+        Supplier<BooleanSupplier> each = () -> effort.cases(Duration.ofMinutes(1), 1000);
         return RandomProof.report("objects", (seed, scratch) -> {
             List<Figure> figures = new ArrayList<>();
             for (Law law : Law.ofObjects()) {
-                figures.addAll(new Trial(law.toString(), each, seed).run((state, _) -> {
+                figures.addAll(new Trial(law.toString(), each.get(), seed).run((state, _) -> {
                     law.check(state.make(), scratch);
                     return Outcome.STATE;
                 }));
             }
-            figures.addAll(new Trial("files with damaged trees", each, seed)
+            figures.addAll(new Trial("files with damaged trees", each.get(), seed)
                     .run((state, strikes) -> ObjectFuzz.ofBytes(state.make(), strikes, scratch)));
-            figures.addAll(new Trial("files with nodes in wrong places", each, seed)
+            figures.addAll(new Trial("files with nodes in wrong places", each.get(), seed)
                     .run((state, strikes) -> ObjectFuzz.ofNodes(state.make(), strikes, scratch)));
             return figures;
         });
@@ -50,21 +51,21 @@ public final class ObjectsProof {
     /// One check of many states.
     private static final class Trial {
         private final String name;
-        private final long end;
+        private final BooleanSupplier goesOn;
         private final Supplier<StateSketch> states;
         private final SplittableRandom random;
         private final Map<Outcome, Integer> outcomes = new EnumMap<>(Outcome.class);
         private int broken;
 
-        Trial(String name, Duration time, long seed) {
+        Trial(String name, BooleanSupplier goesOn, long seed) {
             this.name = name;
-            this.end = System.nanoTime() + time.toNanos();
+            this.goesOn = goesOn;
             this.states = RandomProof.samples(StateSketch.ofObjects(), seed);
             this.random = new SplittableRandom(seed);
         }
 
         List<Figure> run(Check check) throws IOException {
-            while (System.nanoTime() < end) {
+            while (goesOn.getAsBoolean()) {
                 StateSketch state = states.get();
                 byte[] strikes = bytes(MAX_STRIKES);
                 try {
