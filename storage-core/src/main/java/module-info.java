@@ -3,6 +3,8 @@
 @SuppressWarnings("module")
 module io.undercroft.storage {
     requires static transitive org.jspecify;
+    // For programs that record events.
+    requires static jdk.jfr;
 
     exports io.undercroft.storage;
     exports io.undercroft.storage.spi;

@@ -18,6 +18,8 @@ import io.undercroft.mmap.internal.StitchedMapping;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.internal.support.Faults;
+import io.undercroft.storage.internal.support.Operation.Timing;
+import io.undercroft.storage.internal.support.Operation;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -168,9 +170,12 @@ public final class MappedFile implements AutoCloseable {
         Objects.requireNonNull(budget, "budget");
         Libc libc = SharedMemory.libc("/" + plain);
         int flags = SharedMemory.flag(mode);
+        Timing timing = Operation.ATTACH.begin();
         try {
             Attached attached = HolderRegistry.ofThisProcess().attach(plain, flags, owner == TrustedOwner.ANYBODY);
-            return attached(libc, HostPath.of("/dev/shm/" + plain), mode, budget, attached);
+            MappedFile file = attached(libc, HostPath.of("/dev/shm/" + plain), mode, budget, attached);
+            timing.end(plain, file.size());
+            return file;
         } catch (ErrnoException | SharedMemoryException e) {
             throw SharedMemoryException.of(SharedMemory.Source.shown(plain), e);
         }

@@ -20,6 +20,8 @@ import io.undercroft.mmap.internal.Lifetime;
 import io.undercroft.mmap.internal.Mapping;
 import io.undercroft.storage.Allocation;
 import io.undercroft.storage.Allocator;
+import io.undercroft.storage.internal.support.Operation.Timing;
+import io.undercroft.storage.internal.support.Operation;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -441,11 +443,14 @@ public final class SharedMemory implements AutoCloseable {
             throws SharedMemoryException {
         String plain = plain(name);
         Libc libc = libc("/" + plain);
+        Timing timing = Operation.ATTACH.begin();
         try {
             Attached attached = HolderRegistry.ofThisProcess().attach(plain, flag(mode),
                     owner == TrustedOwner.ANYBODY);
             try {
-                return attached(libc, plain, attached, mode, nbytes);
+                SharedMemory memory = attached(libc, plain, attached, mode, nbytes);
+                timing.end(plain, memory.nbytes());
+                return memory;
             } finally {
                 libc.close(attached.fd());
             }

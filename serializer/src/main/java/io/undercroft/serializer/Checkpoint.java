@@ -39,6 +39,8 @@ import io.undercroft.serializer.spi.StoreTarget;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import io.undercroft.storage.internal.support.Operation.Timing;
+import io.undercroft.storage.internal.support.Operation;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -230,16 +232,21 @@ public final class Checkpoint implements AutoCloseable {
     /// Opens a file of a set if its entry in the set is given, or else a file that is the whole state.
     private static Checkpoint opened(MappedFile file, @Nullable Shard shard, @Nullable Sniffing sniffing,
             OpenOptions options) throws IOException {
+        Timing timing = Operation.OPEN.begin();
         try {
+            Checkpoint opened;
             if (shard != null) {
-                return new Checkpoint(new CroftFormat(), file, CroftContents.open(file, shard, options), options)
-                        .prepared(false);
+                opened = new Checkpoint(new CroftFormat(), file, CroftContents.open(file, shard, options), options);
+            } else {
+                Settings.check(options);
+                CheckpointFormat format = sniffing == null
+                        ? Formats.of(file, options.format().orElse(null))
+                        : sniffing.formatOf(file);
+                opened = new Checkpoint(format, file, Formats.open(format, file, options), options);
             }
-            Settings.check(options);
-            CheckpointFormat format = sniffing == null
-                    ? Formats.of(file, options.format().orElse(null))
-                    : sniffing.formatOf(file);
-            return new Checkpoint(format, file, Formats.open(format, file, options), options).prepared(true);
+            opened.prepare(shard == null);
+            timing.end(file.location(), file.size());
+            return opened;
         } catch (FormatException e) {
             file.close();
             throw e.withFile(file.location());
@@ -252,7 +259,7 @@ public final class Checkpoint implements AutoCloseable {
     /// Does what the options require before the checkpoint is returned.
     ///
     /// @param isWhole whether this is all of the state, so that patterns of names have to match here
-    private Checkpoint prepared(boolean isWhole) throws IOException {
+    private void prepare(boolean isWhole) throws IOException {
         try {
             checkMapping();
             checkSnapshot();
@@ -265,7 +272,6 @@ public final class Checkpoint implements AutoCloseable {
             if (options.isInMemory()) {
                 EagerLoad.run(contents, file, options.progress());
             }
-            return this;
         } catch (Throwable e) {
             contents.release();
             throw e;
@@ -977,7 +983,10 @@ public final class Checkpoint implements AutoCloseable {
     /// @throws IOException if reading fails
     public Verification verify() throws IOException {
         checkOpen();
-        return verified(TruncationCheck.verify(file, contents));
+        Timing timing = Operation.VERIFY.begin();
+        Verification found = verified(TruncationCheck.verify(file, contents));
+        timing.end(location(), file.size());
+        return found;
     }
 
     /// A format without checksums has compared nothing, even if it does not say so. The index of a set reports what its

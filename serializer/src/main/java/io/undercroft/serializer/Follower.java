@@ -3,6 +3,8 @@ package io.undercroft.serializer;
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.SharedMemoryException;
 import io.undercroft.mmap.SharedMemoryException.Reason;
+import io.undercroft.storage.internal.support.Operation.Timing;
+import io.undercroft.storage.internal.support.Operation;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -116,7 +118,10 @@ public final class Follower implements AutoCloseable {
     private void renew() throws IOException {
         try {
             Version before = newest;
-            newest = new Version(attachment.attach());
+            Timing timing = Operation.FOLLOW.begin();
+            Checkpoint attached = attachment.attach();
+            timing.end(name, attached.fileSizes().firstEntry().getValue());
+            newest = new Version(attached);
             before.release();
         } catch (SharedMemoryException e) {
             if (e.reason() != Reason.NOT_FOUND) {

@@ -18,6 +18,8 @@ import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.internal.writing.Save;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.storage.Storage;
+import io.undercroft.storage.internal.support.Operation.Timing;
+import io.undercroft.storage.internal.support.Operation;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -119,10 +121,13 @@ public final class PublishedCheckpoint implements AutoCloseable {
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(lifetime, "lifetime");
         checkName(name, TrustedOwner.SELF_OR_ROOT);
+        Timing timing = Operation.PUBLISH.begin();
         try (SharedMemoryDraft draft = SharedMemoryDraft.create()) {
             // Compressed chunks would be decoded by each process for itself.
             DedupReport report = Save.toMemory(draft, name, state, options.compress(Compression.NONE));
-            return new PublishedCheckpoint(draft.publish(name, lifetime), report);
+            PublishedCheckpoint published = new PublishedCheckpoint(draft.publish(name, lifetime), report);
+            timing.end(published.name(), published.nbytes());
+            return published;
         } catch (SharedMemoryException e) {
             throw e.reason() == Reason.FULL ? full(name, ObjectEncoder.of(state, options.classes()), e) : e;
         }

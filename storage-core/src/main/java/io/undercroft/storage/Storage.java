@@ -3,6 +3,8 @@ package io.undercroft.storage;
 import io.undercroft.storage.internal.Endian;
 import io.undercroft.storage.internal.support.Faults;
 import io.undercroft.storage.internal.support.Freezable;
+import io.undercroft.storage.internal.support.Operation.Timing;
+import io.undercroft.storage.internal.support.Operation;
 import io.undercroft.storage.spi.Backing;
 import io.undercroft.storage.spi.DeviceMemory;
 import io.undercroft.storage.spi.DeviceMemory.HostWriter;
@@ -506,7 +508,9 @@ public final class Storage implements Iterable<Integer> {
         if (source == null) {
             return new BorrowedBytes(this, this, () -> {});
         }
+        Timing timing = Operation.DECODE.begin();
         Storage made = over(source.get().checkSize(root.nbytes));
+        timing.end(root.owner, root.nbytes);
         if (root == this) {
             return new BorrowedBytes(this, made, made::free);
         }

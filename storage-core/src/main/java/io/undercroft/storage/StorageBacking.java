@@ -1,5 +1,7 @@
 package io.undercroft.storage;
 
+import io.undercroft.storage.internal.support.Operation.Timing;
+import io.undercroft.storage.internal.support.Operation;
 import java.lang.ref.Cleaner;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -20,6 +22,7 @@ final class StorageBacking implements Runnable {
     private @Nullable Supplier<Allocation> source;
     /// The number of times that the source may still make bytes for one borrower only.
     private int separateLeft;
+    private boolean isDecoded;
     private volatile @Nullable Allocation allocation;
     private Cleaner.@Nullable Cleanable cleanable;
 
@@ -44,6 +47,7 @@ final class StorageBacking implements Runnable {
     static StorageBacking decoded(Supplier<Allocation> source, int separate) {
         StorageBacking backing = deferred(source);
         backing.separateLeft = separate;
+        backing.isDecoded = true;
         return backing;
     }
 
@@ -119,7 +123,9 @@ final class StorageBacking implements Runnable {
         if (existing != null || source == null) {
             return existing;
         }
+        Timing timing = (isDecoded ? Operation.DECODE : Operation.MAP).begin();
         Allocation made = source.get().checkSize(owner.nbytes());
+        timing.end(owner.owner().orElse(null), owner.nbytes());
         allocation = made;
         source = null;
         cleanAfter(owner);

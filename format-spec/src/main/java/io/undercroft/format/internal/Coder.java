@@ -44,8 +44,13 @@ public final class Coder implements AutoCloseable {
     private record Memory(Arena arena, MemorySegment planes, MemorySegment coded, Planes loops) {
         static Memory of(long planes, long coded) {
             Arena arena = Arena.ofShared();
-            return new Memory(arena, arena.allocate(planes, Long.BYTES), arena.allocate(coded, Long.BYTES),
-                    new Planes());
+            try {
+                return new Memory(arena, arena.allocate(planes, Long.BYTES), arena.allocate(coded, Long.BYTES),
+                        new Planes());
+            } catch (Throwable e) {
+                arena.close();
+                throw e;
+            }
         }
 
         boolean has(long most, long mostCoded) {
@@ -63,15 +68,11 @@ public final class Coder implements AutoCloseable {
         void read(MemorySegment into) throws IOException;
     }
 
-    private Coder(@Nullable Memory memory) {
-        this.memory = memory;
-    }
+    private Coder() {}
 
-    /// {@return a coder, which must be closed}
+    /// {@return a coder, which must be closed if it was used}
     public static Coder open() {
-        synchronized (UNUSED) {
-            return new Coder(UNUSED.poll());
-        }
+        return new Coder();
     }
 
     /// Codes the bytes of an extent.
@@ -179,7 +180,7 @@ public final class Coder implements AutoCloseable {
     }
 
     private Memory reserve(long length, long codedLength) {
-        Memory own = memory;
+        Memory own = memory == null ? unused() : memory;
         if (own == null) {
             own = Memory.of(length, codedLength);
         } else if (!own.has(length, codedLength)) {
@@ -189,6 +190,12 @@ public final class Coder implements AutoCloseable {
         }
         memory = own;
         return own;
+    }
+
+    private static @Nullable Memory unused() {
+        synchronized (UNUSED) {
+            return UNUSED.poll();
+        }
     }
 
     @Override

@@ -7,6 +7,8 @@ import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.internal.support.Retries;
 import io.undercroft.mmap.spi.RangeSource;
 import io.undercroft.storage.Allocation;
+import io.undercroft.storage.internal.support.Operation.Timing;
+import io.undercroft.storage.internal.support.Operation;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.RandomAccessFile;
@@ -383,7 +385,9 @@ public final class RangeCache implements AutoCloseable {
     }
 
     private void readSource(long offset, MemorySegment into) throws IOException {
+        Timing timing = Operation.FETCH.begin();
         source.read(offset, into);
+        timing.end(source.location(), into.byteSize());
         boolean isConfirmedLater;
         synchronized (lock) {
             isConfirmedLater = loads > 0;

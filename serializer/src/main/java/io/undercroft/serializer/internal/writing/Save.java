@@ -30,6 +30,8 @@ import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import io.undercroft.serializer.spi.Draft;
 import io.undercroft.serializer.spi.Sink;
 import io.undercroft.serializer.spi.StoreTarget.Creation;
+import io.undercroft.storage.internal.support.Operation.Timing;
+import io.undercroft.storage.internal.support.Operation;
 import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -70,6 +72,7 @@ public final class Save implements Closeable {
     private final @Nullable Staging staging;
     private final ResourceStack resources = new ResourceStack();
     private final SaveControl control = new SaveControl();
+    private final Operation operation;
     private final Work<SaveReport> work;
 
     /// Takes what a save needs.
@@ -78,8 +81,9 @@ public final class Save implements Closeable {
         Work<SaveReport> of(Save save) throws IOException;
     }
 
-    private Save(Target target, SaveOptions options, @Nullable Staging staging, Preparation preparation)
-            throws IOException {
+    private Save(Operation operation, Target target, SaveOptions options, @Nullable Staging staging,
+            Preparation preparation) throws IOException {
+        this.operation = operation;
         this.target = target;
         this.options = options;
         this.staging = staging;
@@ -106,10 +110,10 @@ public final class Save implements Closeable {
         Target place = options.isForced() ? target : target.unforced();
         if (Formats.isCroft(format)) {
             StatePlan plan = plan(state, options);
-            return prepare(place, options, staging, save -> save.replacing(plan));
+            return prepare(Operation.SAVE, place, options, staging, save -> save.replacing(plan));
         }
         ReadableState readable = Target.reading(() -> ReadableState.of(state, StateClasses.of(), options));
-        return prepare(place, options, staging, save -> save.drafted(readable, format));
+        return prepare(Operation.SAVE, place, options, staging, save -> save.drafted(readable, format));
     }
 
     /// Prepares a save that adds a snapshot to a file, or makes a file of one; see
@@ -131,16 +135,16 @@ public final class Save implements Closeable {
             Formats.requireCroft(target.path(), options, "committed to");
         }
         StatePlan plan = plan(state, options);
-        return prepare(target, options, staging, save -> save.committing(target, plan, history));
+        return prepare(Operation.COMMIT, target, options, staging, save -> save.committing(target, plan, history));
     }
 
     private static StatePlan plan(@Nullable Object state, SaveOptions options) throws IOException {
         return Target.reading(() -> StatePlan.of(state, options));
     }
 
-    private static Save prepare(Target target, SaveOptions options, @Nullable Staging staging, Preparation preparation)
-            throws IOException {
-        return target.write(() -> new Save(target, options, staging, preparation));
+    private static Save prepare(Operation operation, Target target, SaveOptions options, @Nullable Staging staging,
+            Preparation preparation) throws IOException {
+        return target.write(() -> new Save(operation, target, options, staging, preparation));
     }
 
     /// Writes a state as a new `.croft` file in shared memory; see
@@ -233,8 +237,12 @@ public final class Save implements Closeable {
     /// @throws IOException if writing fails; the file is as it was
     /// @throws java.util.concurrent.CancellationException if it was cancelled in time
     public SaveReport run() throws IOException {
+        Timing timing = operation.begin();
         try (resources) {
-            return target.write(work);
+            SaveReport report = target.write(work);
+            timing.end(location(),
+                    operation == Operation.COMMIT ? report.dedup().orElseThrow().written() : report.nbytes());
+            return report;
         }
     }
 
