@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Holds the two readers of .croft files against each other: the Java one (the croft command) and the
-reference in Python, format-spec/reference/croft.py.
+"""Compares the two readers of .croft files: the Java one (the croft command) and the Python package in python/.
 
 Converts PyTorch files of test-support/fixtures/ to .croft, verifies each with both, and compares every tensor and
 storage as both see it: dtype, shape, stride, which storage, SHA-256 of the elements. Does the same for the golden
-files.
+files. The state that croft.torch loads from a converted file is compared with the one that PyTorch loads from the
+original.
 
-    .ci/reference_check.py        # with a Python that has NumPy and zstandard, and a JDK 25 on the machine
+    .ci/reference_check.py        # with a Python that has the package (pip install './python[coded]') and PyTorch, and
+                                  # a JDK 25 on the machine
 """
+import collections
 import hashlib
 import json
 import pathlib
@@ -15,16 +17,21 @@ import subprocess
 import sys
 import tempfile
 
+import torch
+
+import croft
+import croft.torch
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "format-spec/src/test/resources/golden"
-sys.path.insert(0, str(ROOT / "format-spec" / "reference"))
-import croft  # noqa: E402
 
 FIXTURES = ["models/tiny-gpt2.pt", "models/tiny-gpt2-training.pt", "pytorch/dtype_bfloat16.pt",
             "pytorch/dtype_complex64.pt",
             "pytorch/expand.pt", "pytorch/channels_last.pt", "pytorch/untyped_storage.pt",
             "pytorch/ordereddict_attr.pt",
-            "pytorch/typed_storage_and_tensor.pt", "pytorch/quant_per_channel.pt", "pytorch/sparse_coo_coalesced.pt"]
+            "pytorch/typed_storage_and_tensor.pt", "pytorch/quant_per_channel.pt", "pytorch/sparse_coo_coalesced.pt",
+            "pytorch/all_dtypes.pt", "pytorch/as_strided_overlap.pt", "pytorch/neg.pt", "pytorch/nested.pt",
+            "pytorch/parameter.pt", "pytorch/requires_grad.pt"]
 
 
 def sha256(view):
@@ -57,6 +64,46 @@ def compare(path):
                 yield f"tensor {tensor['name']}: {key} is {tensor[key]} in Java and {value} in Python"
 
 
+def differences(loaded, original, storages, path=""):
+    """Where a state differs from the one that PyTorch loads from the original file, as lines. `storages` has the place
+    of the storage of each tensor of the original, by the place of the other."""
+    if isinstance(loaded, croft.Object) or isinstance(original, (torch.TypedStorage, torch.UntypedStorage)):
+        return
+    if type(loaded) is not type(original):
+        yield f"{path} is {type(loaded)} and not {type(original)}"
+    elif isinstance(original, torch.Tensor):
+        def described(tensor):
+            return (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.requires_grad,
+                    tensor.is_conj(), tensor.is_neg())
+        place = original.untyped_storage().data_ptr()
+        if (described(loaded) != described(original)
+                or bytes(loaded.untyped_storage()) != bytes(original.untyped_storage())
+                or storages.setdefault(loaded.untyped_storage().data_ptr(), place) != place):
+            yield f"{path} is another tensor"
+    elif isinstance(original, dict):
+        if list(loaded) != list(original):
+            yield f"{path} has other keys"
+        for key in original.keys() & loaded.keys():
+            yield from differences(loaded[key], original[key], storages, f"{path}/{key}")
+        if isinstance(original, collections.OrderedDict):
+            yield from differences(vars(loaded), vars(original), storages, f"{path}: attributes")
+    elif isinstance(original, (list, tuple)):
+        if len(loaded) != len(original):
+            yield f"{path} has another length"
+        for number, pair in enumerate(zip(loaded, original)):
+            yield from differences(*pair, storages, f"{path}/{number}")
+    elif loaded != original:
+        yield f"{path} is {loaded!r} and not {original!r}"
+
+
+def compare_with_torch(path, original):
+    state = torch.load(original, map_location="cpu", weights_only=False)
+    storages = {}
+    yield from differences(croft.torch.load(path), state, storages)
+    if len(set(storages.values())) != len(storages):
+        yield "two storages are one in PyTorch"
+
+
 def main():
     failures = compared = 0
     with tempfile.TemporaryDirectory() as directory:
@@ -66,12 +113,16 @@ def main():
             source = ROOT / "test-support" / "fixtures" / fixture
             subprocess.run([ROOT / "croft", "convert", source, made[-1]], check=True,
                            stdout=subprocess.DEVNULL)
+            for difference in compare_with_torch(made[-1], source):
+                print(f"{fixture}: {difference}")
+                failures += 1
         for path in made + sorted(GOLDEN.glob("*.croft")):
             compared += 1
             for difference in compare(path):
                 print(f"{path}: {difference}")
                 failures += 1
-    print(f"{compared} files seen the same by Java and Python" if not failures else f"{failures} differences")
+    print(f"{failures} differences" if failures else
+          f"{compared} files seen the same by Java and Python, {len(made)} of them by PyTorch")
     sys.exit(failures > 0)
 
 

@@ -4,9 +4,9 @@
 For each dtype: the JVM moves a tensor into shared memory and prints its handle, Python maps what that names with
 torch.UntypedStorage.from_file and with numpy.memmap, and each reads what the other writes. Then the same with memory
 that Python made. Then the JVM publishes a checkpoint of torch.save in shared memory, and Python reads it through
-format-spec/reference/croft.py. Ends with /dev/shm as it was before.
+the package croft of python/. Ends with /dev/shm as it was before.
 
-    .ci/shared_check.py        # with a Python that has torch and numpy, and a JDK 25 on the machine
+    .ci/shared_check.py        # with a Python that has torch, numpy and the package in python/, and a JDK 25
 """
 
 import pathlib
@@ -16,15 +16,14 @@ import tempfile
 import urllib.parse
 import uuid
 
+import croft
 import numpy
 import torch
+from interop_check import Report, row_major_bytes
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHM = pathlib.Path("/dev/shm")
 NAME = f"undercroft-check-{uuid.uuid4().hex[:12]}"
-sys.path.insert(0, str(ROOT / "format-spec" / "reference"))
-import croft  # noqa: E402
-from interop_check import Report, row_major_bytes  # noqa: E402
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2,
           torch.int64, torch.int32,
@@ -215,7 +214,7 @@ def main():
                        lambda: made_by_python(jvm, dtype, from_file))
             report.run(f"{what}: made by numpy.memmap, read and written by the JVM",
                        lambda: made_by_python(jvm, dtype, lambda path, dtype: memmap(path, dtype, "w+")))
-        report.run("a published checkpoint, read by format-spec/reference/croft.py", lambda: published(jvm))
+        report.run("a published checkpoint, read by the package croft", lambda: published(jvm))
     finally:
         code = jvm.close()
     report.check("the JVM ends well", [] if code == 0 else [f"exit code {code}"])

@@ -59,7 +59,8 @@ final class Site {
 
     private static final List<Section> MENU = List.of(
             new Section("Use it", List.of(new Entry("README.md", "Overview"), new Entry("docs/guide.md", "Guide"),
-                    new Entry("docs/concepts.md", "Concepts"), new Entry("docs/command.md", "The command"))),
+                    new Entry("docs/concepts.md", "Concepts"), new Entry("docs/command.md", "The command"),
+                    new Entry("docs/python.md", "Python"))),
             new Section("Reference", List.of(new Entry("docs/features.md", "Features"),
                     new Entry("docs/formats.md", "File formats"), new Entry("format-spec/SPEC.md", "The .croft format"),
                     new Entry("docs/inspect-json.md", "JSON of inspect"))),

@@ -2,11 +2,12 @@
 import struct
 from typing import NamedTuple
 import numpy as np
-from checksums import crc32c, xxh3
-from state import MAX_RANK, CroftError, names_of, need, parse_tree
+from .checksums import crc32c, xxh3
+from .state import MAX_RANK, CroftError, names_of, need, parse_tree
 
 PAGE, DATA, BIG, NONE = 4096, 1024, 1 << 16, 0xFFFFFFFF
 RAW, ZERO, ADOPTED, CODED = 0, 1, 2, 3  # kinds of extents
+REQUIRES_GRAD, CONJUGATE, NEGATIVE = 1, 2, 4  # flags of tensors
 CROFT, FOREIGN = 0, 1  # kinds of bases
 PLANES, DIFFERENCE, MOST_RATIO = 1, 2, 1024  # codecs, and the most bytes for each coded one
 MAX_INDEX, MAX_SUMMED, MAX_COUNT, MAX_TEXT, MAX_ZEROS = 1 << 28, 1 << 33, 1 << 24, 4096, 1 << 46
@@ -49,6 +50,33 @@ class Coding(NamedTuple):
     base: int
     reference: int
     crc: int
+
+
+class Tensor(NamedTuple):
+    """A record of TENS: a window on a storage."""
+    dtype: str
+    bits: int
+    flags: int
+    storage: int
+    offset: int
+    sizes: tuple
+    strides: tuple
+
+    def span(self):
+        """The first bit that it touches in its storage, and where its last one ends."""
+        start, steps = 8 * self.offset + (self.flags >> 4), [(n - 1) * s for n, s in zip(self.sizes, self.strides)]
+        return (0, 0) if 0 in self.sizes else (start + self.bits * sum(min(s, 0) for s in steps),
+                                               start + self.bits * (1 + sum(max(s, 0) for s in steps)))
+
+    def is_packed(self):
+        """Whether its elements are no whole bytes."""
+        return self.bits % 8 or self.flags >> 4
+
+
+def record_type(code, size):
+    """The type of the records of a section, which have that size in bytes."""
+    names, formats, offsets = zip(*TABLES[code][3])
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
 class Index:
@@ -117,13 +145,12 @@ class Index:
         need(size == known or wider and size > known, 15, f"records of {code} cannot have {size} bytes")
         need(count <= (MAX_COUNT if code in ("TENS", "NAMS") else 256 if code == "BASE" else 1 << 31), 8,
              f"{code} has too many records")
-        names, formats, offsets = zip(*fields)
-        dtype = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
-        table = self.tables[code] = np.frombuffer(self.bytes, dtype, count, start)
+        table = self.tables[code] = np.frombuffer(self.bytes, record_type(code, size), count, start)
         for name, form, _ in fields:
             need(form != U64 or not (table[name] >> np.uint64(63)).any(), 1, f"a number of {code} is past 2^63-1")
         raw = np.frombuffer(self.bytes, np.uint8, count * size, start).reshape(count, size)
         need(not raw[:, spare:end].any(), 9, f"reserved bytes of {code} are not zero")
+
     def _check_texts(self):
         t, pool, tree = self.tables, self.tables["STRB"].tobytes(), self.tables["TREE"].tobytes()
 
@@ -255,7 +282,7 @@ class Index:
             need(min(sizes, default=0) >= 0 and (min(strides, default=0) < 0) == (flags >> 3 & 1), 5,
                  f"tensor {i} has negative sizes or strides")
             need(0 in sizes or np.prod(sizes, dtype=object) < 1 << 63, 1, f"tensor {i} has too many elements")
-            low, high = self.span(i)
+            low, high = self.tensor(i).span()
             need(0 <= low and high <= 8 * int(self.tables["STOR"]["nbytes"][storage]), 5,
                  f"tensor {i} reaches outside its storage")
 
@@ -267,14 +294,12 @@ class Index:
         """Where their bytes are."""
         return self.places[self.firsts[storage]:self.firsts[storage + 1]]
 
-    def span(self, number):
-        """The first bit that a tensor touches in its storage, and where its last one ends."""
-        dtype, rank, flags, _, offset, dim, _ = self.tables["TENS"][number].tolist()
-        sizes, strides = self.tables["DIMS"]["dim"][dim:dim + 2 * rank].reshape(2, rank).tolist()
-        bits, start = int(self.tables["DTYP"]["bits"][dtype]), 8 * offset + (flags >> 4)
-        steps = [(n - 1) * s for n, s in zip(sizes, strides)]
-        return (0, 0) if 0 in sizes else (start + bits * sum(min(s, 0) for s in steps),
-                                          start + bits * (1 + sum(max(s, 0) for s in steps)))
+    def tensor(self, number):
+        """What the tables say of a tensor."""
+        dtype, rank, flags, storage, offset, dim, _ = self.tables["TENS"][number].tolist()
+        dims = self.tables["DIMS"]["dim"][dim:dim + 2 * rank].tolist()
+        return Tensor(self.dtypes[dtype], int(self.tables["DTYP"]["bits"][dtype]), flags, storage, offset,
+                      tuple(dims[:rank]), tuple(dims[rank:]))
 
     def _metadata(self):
         root = parse_tree(self.tables["META"].tobytes(), 0, 0, 0)

@@ -1,31 +1,28 @@
-#!/usr/bin/env python3
-"""An independent reader of .croft files, written from format-spec/SPEC.md alone. Needs Python 3.11 and NumPy, and the
-package zstandard for extents that are coded.
-
-    python format-spec/reference/croft.py verify|list|dump FILE [--root DIRECTORY]
-
-    with croft.open("model.croft") as file:          # or open(path, sequence=3, root=directory of adopted files)
-        weight = file.tensor("model/wte.weight")     # a NumPy view; tensors of one storage share its memory
-
-Views are copy-on-write: writing to them never reaches the file. What NumPy has no type for comes as unsigned integers.
-Every refusal is a CroftError with the code of the rule that was broken, such as V14-CHECKSUM.
-"""
-import argparse, builtins, pathlib, struct, sys, uuid
+"""A .croft file, open at one of its snapshots (sections 4 to 6, 10 and 11)."""
+import pathlib, struct
 import numpy as np
 
-from checksums import crc32c, xxh3
-from coded import decode
-from index import (ADOPTED, BIG, CODED, CROFT, DATA, DIFFERENCE, FOREIGN, MAX_TEXT, PAGE, ZERO, Index, check_path,
-                   in_slots)
-from slices import read_slices
-from state import RULES, CroftError, need
+from .checksums import crc32c, xxh3
+from .coded import decode
+from .index import ADOPTED, BIG, CODED, CROFT, DATA, DIFFERENCE, FOREIGN, PAGE, ZERO, Index, in_slots
+from .state import RULES, CroftError, need
 
-SEALED = 1
+SIGNATURE, SEALED = b"\x89CRF\r\n\x1a\n", 1
 HEADER, RECORD = 256, 768  # sizes of the header and of a commit record
+# The fields of both; reserved bytes and a checksum follow.
+HEADER_FIELDS, HEADER_LAYOUT = ("signature major minor length uuid required_features readonly_features"
+                                " optional_features log2 start slots"), "<8sHHI16sQQQB7xQQ"
+COMMIT_FIELDS, COMMIT_LAYOUT = ("signature record sequence offset length directory uuid committed previous time"
+                                " features root"), "<4sIQQQ16s16sQQqQ16s"
 NUMPY = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int64": "<i8", "int32": "<i4", "int16": "<i2",
-         "int8": "i1",
-         "uint8": "u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8", "bool": "?", "complex64": "<c8",
-         "complex128": "<c16"}
+         "int8": "|i1", "uint8": "|u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8", "bool": "|b1",
+         "complex64": "<c8", "complex128": "<c16"}
+
+
+def with_checksum(content, size):
+    """A header or commit record: the content, zeros, and the CRC32C of both."""
+    content = content.ljust(size - 4, b"\0")
+    return content + struct.pack("<I", crc32c(content))
 
 
 def _summed(data, at, size):
@@ -40,7 +37,7 @@ def _place(header, sequence):
     return HEADER if sequence == 1 else header["slots"] + PAGE * (sequence % 2)
 
 
-def _record(data, at, names, layout):
+def read_record(data, at, names, layout):
     values = dict(zip(names.split(), struct.unpack_from(layout, data, at)))
     need(all(v < 1 << 63 for k, v in values.items() if isinstance(v, int) and not k.endswith("features")), 1,
          "a number is past 2^63-1")
@@ -57,9 +54,7 @@ class Commit:
         need(length == 112 or 624 <= length <= RECORD - 4, 15, f"the commit record is {length} bytes long")
         need(not struct.unpack_from("<Q", page, 88)[0], 13, "the commit needs unknown features")
         need(not any(page[length:-4]), 9, "reserved bytes of the commit record are not zero")
-        self.__dict__.update(_record(page, 8,
-                                     "sequence offset length directory uuid committed previous time features root",
-                                     "<QQQ16s16sQQqQ16s"))
+        self.__dict__.update(read_record(page, 0, COMMIT_FIELDS, COMMIT_LAYOUT))
         if length > 112:
             size = struct.unpack_from("<I", page, 112)[0]
             message = page[116:116 + size]
@@ -87,17 +82,18 @@ class Commit:
 
 
 class File:
-    """A .croft file, opened at one of its snapshots. Opening checks all of the index, `verify` all of the file."""
+    """A .croft file, opened at one of its snapshots. Opening checks all of the index, `verify` all of the file.
+
+    `header`, `commit` and `index` are what was read. `newest` is the newest commit, and `skipped` the error because of
+    which a newer one was not opened, or None."""
 
     def __init__(self, path, sequence=None, root=None):
-        self.path, self.root, self.passed_over = pathlib.Path(path), root, None
-        self.data, self.bases, self.made = _map(self.path), {}, {}
-        need(bytes(self.data[:8]) == b"\x89CRF\r\n\x1a\n", 12, "the file does not begin as a .croft file does")
+        self.path, self.root, self.skipped = pathlib.Path(path), root, None
+        self.data, self.bases, self.made = map_file(self.path), {}, {}
+        need(bytes(self.data[:8]) == SIGNATURE, 12, "the file does not begin as a .croft file does")
         need(len(self.data) >= DATA, 11, "the file ends in its first 1024 bytes")
         page = _summed(self.data, 0, HEADER)
-        self.header = _record(page, 8, "major minor length uuid required_features readonly_features optional_features"
-                              " log2", "<HHI16sQQQB")
-        self.header.update(_record(page, 64, "start slots", "<QQ"))
+        self.header = read_record(page, 0, HEADER_FIELDS, HEADER_LAYOUT)
         need(self.header["major"] == 1 and not self.header["required_features"], 13, "the file is of a newer version")
         need(self.header["length"] == HEADER and 16 <= self.header["log2"] <= 30, 15,
              "the header has impossible lengths")
@@ -142,13 +138,13 @@ class File:
             try:
                 commit = Commit(self.data, at, self.header, at)
                 if at == HEADER and len(slots) == 1 and commit.committed < len(self.data) < start + 2 * PAGE:
-                    self.passed_over = CroftError(11, "the file ends behind its first snapshot and before its slots do")
+                    self.skipped = CroftError(11, "the file ends behind its first snapshot and before its slots do")
                 return self._at(commit)
             except CroftError as e:
                 if e.code not in (RULES[11], RULES[14]):
                     raise
-                self.passed_over = self.passed_over or e
-        raise self.passed_over
+                self.skipped = self.skipped or e
+        raise self.skipped
 
     def chain(self):
         """The commit records of all snapshots, newest first."""
@@ -165,7 +161,10 @@ class File:
     # ---- bytes
 
     def storage(self, number):
-        """The bytes of a storage as an array of uint8, the same one at every call."""
+        """The bytes of the storage of that number as an array of uint8, the same one at every call. They are mapped
+        copy-on-write, or copied if they are in several places, are shared by another storage or are compressed.
+
+        Raises CroftError if they cannot be read."""
         if number not in self.made:
             nbytes, extents = int(self.index.tables["STOR"][number]["nbytes"]), self.index.extents_of(number)
             one = (len(extents) and all(extents["kind"] == extents["kind"][0])
@@ -187,18 +186,20 @@ class File:
         return self.made[number]
 
     def tensor(self, name):
-        """A view of the tensor of that name, or number."""
-        number = self.index.names[name] if isinstance(name, str) else name
-        dtype, rank, flags, storage, offset, dim, _ = self.index.tables["TENS"][number].tolist()
-        sizes, strides = self.index.tables["DIMS"]["dim"][dim:dim + 2 * rank].reshape(2, rank).tolist()
-        data, bits = self.storage(storage), int(self.index.tables["DTYP"]["bits"][dtype])
-        if bits % 8 or flags >> 4:  # packed elements come as the bytes that hold them
-            low, high = self.index.span(number)
+        """A view of the tensor of that name or number, whatever its flags are. Packed elements come as the bytes that
+        hold them, and those that NumPy has no type for as unsigned integers or bytes.
+
+        Raises KeyError if there is no such name, and CroftError if the bytes cannot be read."""
+        tensor = self.index.tensor(self.index.names[name] if isinstance(name, str) else name)
+        data, bits, sizes = self.storage(tensor.storage), tensor.bits, tensor.sizes
+        if tensor.is_packed():
+            low, high = tensor.span()
             return data[low // 8:-(-high // 8)]
-        form = np.dtype(NUMPY.get(self.index.dtypes[dtype])
+        form = np.dtype(NUMPY.get(tensor.dtype)
                         or {8: "u1", 16: "<u2", 32: "<u4", 64: "<u8"}.get(bits, f"V{bits // 8}"))
         form = form if 8 * form.itemsize == bits else np.dtype(f"V{bits // 8}")
-        return np.ndarray(sizes, form, data, offset if 0 not in sizes else 0, [s * form.itemsize for s in strides])
+        return np.ndarray(sizes, form, data, tensor.offset if 0 not in sizes else 0,
+                          [s * form.itemsize for s in tensor.strides])
 
     def _content(self, run):
         """The bytes of an extent: those of a run as they are, or decoded and compared with their checksum."""
@@ -213,19 +214,20 @@ class File:
         return data
 
     def dtype(self, name):
+        """The element type of the tensor of that name, as a text such as `float32`."""
         return self.index.dtypes[int(self.index.tables["TENS"]["dtype"][self.index.names[name]])]
 
     def _base(self, number):
         """The bytes of this file or of a base, resolved below the root."""
         if number not in self.bases:
             if number == 0:
-                self.bases[0] = _map(self.path)
+                self.bases[0] = map_file(self.path)
                 return self.bases[0]
             base, hint = self.index.tables["BASE"][number - 1], self.index.paths[number - 1]
             need(self.root or base["kind"] == CROFT, 18, f"{hint!r} is needed; say below which directory it may be")
-            data = _map(below(self.root or self.path.parent, hint, 18))
+            data = map_file(below(self.root or self.path.parent, hint, 18))
             if base["kind"] == CROFT:
-                need(bytes(data[:8]) == b"\x89CRF\r\n\x1a\n" and bytes(data[16:32]) == base["uuid"].tobytes()
+                need(bytes(data[:8]) == SIGNATURE and bytes(data[16:32]) == base["uuid"].tobytes()
                      and len(data) >= base["length"],
                      18, f"{hint!r} is not the file that was meant")
                 self._named(base, hint)
@@ -245,9 +247,11 @@ class File:
     # ---- verifying
 
     def verify(self):
-        """Checks every rule on every snapshot, oldest last; raises at the first that is broken."""
-        if self.passed_over:
-            raise self.passed_over
+        """Reads all bytes and checks every rule on every snapshot, oldest last.
+
+        Raises CroftError at the first rule that is broken."""
+        if self.skipped:
+            raise self.skipped
         need(not self.data[DATA:self.header["start"]].any(), 3, "a byte before the data start is not zero")
         slots = self.header["slots"]
         covered, done, newer = [(slots, slots + 2 * PAGE, 1)] if self.newest.sequence > 1 else [], set(), None
@@ -322,10 +326,10 @@ class File:
         self.made, self.bases = {}, {}
 
 
-def _map(path):
-    with builtins.open(path, "rb") as file:
+def map_file(path):
+    with open(path, "rb") as file:
         size = file.seek(0, 2)
-        return np.memmap(file, np.uint8, "c") if size else np.zeros(0, np.uint8)
+        return np.asarray(np.memmap(file, np.uint8, "c")) if size else np.zeros(0, np.uint8)
 
 
 def below(root, hint, rule):
@@ -333,108 +337,3 @@ def below(root, hint, rule):
     path = (root / hint).resolve()
     need(path.is_relative_to(root) and path.is_file(), rule, f"{hint!r} is not a file below {root}")
     return path
-
-
-def _set_bytes(path):
-    """The bytes of a set with its head, and where its slices start."""
-    data = bytes(_map(path))
-    need(data[:8] == b"\x89CRS\r\n\x1a\n", 12, "the file does not begin as a set does")
-    need(len(data) >= 68, 11, "the set is cut")
-    head = _record(data, 8, "major minor count uuid size text length features slices", "<HHI16sIIQQQ")
-    need(head["major"] == 1 and not head["features"], 13, "the set is of a newer version")
-    need(len(data) >= head["length"], 11, "the set is cut")
-    need(head["count"] <= BIG and len(data) <= 1 << 29, 8, "the set has too many shards or bytes")
-    need(head["length"] >> 63 == head["slices"] >> 63 == 0, 1, "a number of the set is too large")
-    need(head["length"] == len(data) == 68 + head["count"] * head["size"] + head["text"] + head["slices"]
-         and head["size"] >= 80, 15, "the set has impossible lengths")
-    need(struct.unpack("<I", data[-4:])[0] == crc32c(data[:-4]), 14, "the checksum of the set does not match")
-    return data, head, len(data) - 4 - head["slices"]
-
-
-def set_slices(path):
-    """The run of a set, and its tensors by name; see slices.read_slices."""
-    data, head, start = _set_bytes(path)
-    return read_slices(data[start:-4], head["count"]) if head["slices"] else (None, {})
-
-
-def set_tensor(path, name):
-    """A tensor of a set, its parts put together. Each part is read from the shard that has it."""
-    dtype, bits, shape, parts = set_slices(path)[1][name]
-    shards, whole = open_set(path), None
-    for shard, offset, size in parts:
-        need(name in shards[shard].index.names, 22, f"the shard {shard} has no {name!r}")
-        part = shards[shard].tensor(name)
-        need(shards[shard].dtype(name) == dtype and part.shape == size, 22, f"{name!r} is another tensor in a shard")
-        whole = np.zeros(shape, part.dtype) if whole is None else whole
-        whole[tuple(slice(o, o + s) for o, s in zip(offset, size))] = part
-    return np.zeros(shape, NUMPY.get(dtype, f"<u{bits // 8}")) if whole is None else whole
-
-
-def open_set(path):
-    """The shards of a set, each opened at the snapshot that the set names."""
-    data, head, start = _set_bytes(path)
-    if head["slices"]:
-        read_slices(data[start:-4], head["count"])
-    shards, paths, text = [], set(), data[64 + head["count"] * head["size"]:start]
-    for at in range(64, 64 + head["count"] * head["size"], head["size"]):
-        want = _record(data, at, "uuid root sequence committed path size", "<16s16sQQII")
-        need(not any(data[at + 56:at + 80]), 9, "reserved bytes of a shard are not zero")
-        need(0 < want["size"] <= MAX_TEXT, 8, "a path is empty or too long")
-        need(want["path"] + want["size"] <= len(text), 10, "a path is not there")
-        hint = text[want["path"]:want["path"] + want["size"]].decode("utf-8", "replace")
-        check_path(hint)
-        need(hint not in paths and "\ufffd" not in hint, 6, "a path comes twice or is not UTF-8")
-        paths.add(hint)
-        shard = File(below(pathlib.Path(path).parent, hint, 21))
-        need(shard.header["uuid"] == want["uuid"], 21, f"{hint!r} is a foreign file")
-        found = [c for c in shard.chain()
-                 if (c.sequence, c.root, c.committed) == (want["sequence"], want["root"], want["committed"])]
-        need(found, 21, f"{hint!r} is stale: it has not the snapshot of the set")
-        shard._at(found[0])
-        shards.append(shard)
-    return shards
-
-
-def open(path, sequence=None, root=None):
-    return File(path, sequence, root)
-
-
-def main():
-    parser = argparse.ArgumentParser(description="Reads .croft files.")
-    parser.add_argument("command", choices=["verify", "list", "dump"])
-    parser.add_argument("file")
-    parser.add_argument("--root", help="where adopted files and bases may be")
-    args = parser.parse_args()
-    try:
-        with builtins.open(args.file, "rb") as start:
-            is_set = start.read(4) == b"\x89CRS"
-        for file in open_set(args.file) if is_set else [File(args.file, root=args.root)]:
-            show(file, args.command)
-    except CroftError as e:
-        sys.exit(shown(f"{args.file}: {e}"))
-
-
-def shown(text):
-    """Text that neither breaks the line nor commands a terminal."""
-    return ascii(str(text))[1:-1]
-
-
-def show(file, command):
-    if command == "verify":
-        file.verify()
-        print(f"{shown(file.path)}: sound, {file.newest.sequence} snapshots, {len(file.index.names)} names")
-    elif command == "list":
-        for c in file.chain():
-            print(f"{c.sequence} at {c.offset}: {c.length} bytes of index, {c.committed} committed, time {c.time}, "
-                  f"root {c.root.hex()} {ascii(c.message)}")
-    else:
-        print(f"id {uuid.UUID(bytes=file.header['uuid'])}, chunks of {file.chunk}, snapshot {file.commit.sequence}, "
-              f"metadata {ascii(file.index.metadata)}")
-        for name, number in file.index.names.items():
-            view, storage = file.tensor(name), int(file.index.tables["TENS"]["storage"][number])
-            print(f"{ascii(name)}: {shown(file.dtype(name))} {list(view.shape)} {list(view.strides)} "
-                  f"of storage {storage}, XXH3 {xxh3(view.tobytes()).hex()}")
-
-
-if __name__ == "__main__":
-    main()

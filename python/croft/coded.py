@@ -1,8 +1,8 @@
 """Decoding the bytes of coded extents (section 11.5)."""
 import struct
 import numpy as np
-from checksums import crc32c
-from state import CroftError, need
+from .checksums import crc32c
+from .state import CroftError, need
 
 FRAME, SKIPPABLE = 0xFD2FB528, 0x184D2A50  # what frames begin with
 
