@@ -282,6 +282,8 @@ class Index:
             need(min(sizes, default=0) >= 0 and (min(strides, default=0) < 0) == (flags >> 3 & 1), 5,
                  f"tensor {i} has negative sizes or strides")
             need(0 in sizes or np.prod(sizes, dtype=object) < 1 << 63, 1, f"tensor {i} has too many elements")
+            need((8 * offset + (flags >> 4)) % int(self.tables["DTYP"]["bits"][dtype]) == 0, 5,
+                 f"tensor {i} starts between two elements")
             low, high = self.tensor(i).span()
             need(0 <= low and high <= 8 * int(self.tables["STOR"]["nbytes"][storage]), 5,
                  f"tensor {i} reaches outside its storage")

@@ -220,7 +220,9 @@ class FutureTest {
         int storage = image.addStorage(new byte[9]);
         TensorRecord tensor = new TensorRecord(posit, storage, 0, Set.of(), new long[]{3}, new long[]{1});
         image.index().addName("a", image.index().addTensor(tensor));
-        image.index().addTensor(new TensorRecord(wide, storage, 0, 6, Set.of(), new long[]{2}, new long[]{1}));
+        // From the second element on, which starts at bit 33.
+        image.index().addTensor(new TensorRecord(wide, image.addStorage(new byte[13]), 4, 1, Set.of(), new long[]{2},
+                new long[]{1}));
         byte[] file = image.toByteArray();
 
         assertThat(verify(file)).isEmpty();

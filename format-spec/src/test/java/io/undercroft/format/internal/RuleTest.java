@@ -203,6 +203,21 @@ class RuleTest {
     }
 
     @Test
+    void v5RefusesTensorsThatStartBetweenTwoElements() {
+        long tensor = forgery.at(SectionType.TENS, 0);
+        // Of one element, so that it stays inside.
+        for (long offset : new long[]{1, 2, 3}) {
+            refused(Rule.V5_STRIDE_RANGE, new Forgery(GOLDEN).putLong(forgery.at(SectionType.DIMS, 0), 1)
+                    .putLong(forgery.at(SectionType.DIMS, 1), 1).putLong(tensor + 8, offset).sealed());
+        }
+        accepted(new Forgery(GOLDEN).putLong(forgery.at(SectionType.DIMS, 0), 1)
+                .putLong(forgery.at(SectionType.DIMS, 1), 1).putLong(tensor + 8, 4).sealed());
+        // Nor if they are empty.
+        refused(Rule.V5_STRIDE_RANGE, new Forgery(GOLDEN).putLong(forgery.at(SectionType.DIMS, 0), 0)
+                .putLong(tensor + 8, 2).sealed());
+    }
+
+    @Test
     void v5RefusesSubByteTensorsThatAreOneElementTooLong() {
         // 4 elements of 4 bits from bit 4 on need 20 bits; from byte 1 on they still fit into 3 bytes, with 5 they do
         // not.

@@ -424,9 +424,13 @@ public final class RecordRules {
         long dtype = TensorFields.DTYPE.get(bytes, at);
         checkElement(dtype);
         int bits = (int) index.get(SectionType.DTYP, dtype, DTypeFields.BITS);
-        if (!StrideArithmetic.fits(shape, stride, bits, u64(TensorFields.BYTE_OFFSET, at),
-                (int) flags >> Index.BIT_OFFSET,
-                nbytes)) {
+        long byteOffset = u64(TensorFields.BYTE_OFFSET, at);
+        int bitOffset = (int) flags >> Index.BIT_OFFSET;
+        if (!StrideArithmetic.isStartOfElement(byteOffset, bitOffset, bits)) {
+            throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number, "starts at byte " + byteOffset + " and bit "
+                    + bitOffset + ", where no element of " + bits + " bits starts");
+        }
+        if (!StrideArithmetic.fits(shape, stride, bits, byteOffset, bitOffset, nbytes)) {
             throw broken(Rule.V5_STRIDE_RANGE, SectionType.TENS, number,
                     "reaches outside its storage of " + nbytes + " bytes");
         }

@@ -23,6 +23,16 @@ public final class StrideArithmetic {
         }
     }
 
+    /// {@return whether an element starts at a place of a storage, which is whole elements from its start}
+    ///
+    /// @param byteOffset the byte
+    /// @param bitOffset the bit of that byte, from 0 to 7
+    /// @param bits the size of an element in bits
+    public static boolean isStartOfElement(long byteOffset, int bitOffset, int bits) {
+        // Not 8 times the bytes, which may exceed the range of `long`.
+        return (byteOffset % bits * Byte.SIZE + bitOffset) % bits == 0;
+    }
+
     /// {@return whether every element of a tensor is inside its storage} A tensor without elements may have any offset.
     ///
     /// @param shape sizes, not negative
