@@ -11,8 +11,8 @@ public enum Effort {
     /// What fits into a minute.
     QUICK;
 
-    /// {@return whether to try one more random case, each time that it is asked} A quick proof counts its cases, so that
-    /// those of a seed are the same on each machine.
+    /// {@return whether to try one more random case, each time that it is asked} A quick proof counts its cases, so
+    /// that those of a seed are the same on each machine.
     ///
     /// @param time for how long to try them if this is [#FULL], from now on
     /// @param cases how many to try if this is [#QUICK]
