@@ -8,7 +8,6 @@ import java.util.stream.Stream;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
-import net.jqwik.api.RandomDistribution;
 import net.jqwik.api.Shrinkable;
 import net.jqwik.api.ShrinkingDistance;
 import net.jqwik.api.state.Action;
@@ -20,13 +19,11 @@ import net.jqwik.api.state.Transformer;
 public abstract class ChainModel implements AutoCloseable {
     /// As many decisions as one action takes, and more.
     private static final int NUMBERS = 16;
-    /// No decision of a step has so many possibilities.
-    private static final int LARGEST = 999;
     /// What jqwik expects of a generator.
     private static final int GENERATED = 1000;
 
     private final Program program = new Program();
-    private Choices choices = new Choices();
+    private Choices choices = new Choices(List.of());
 
     /// Does something to a model.
     ///
@@ -50,7 +47,7 @@ public abstract class ChainModel implements AutoCloseable {
     /// {@return the action that takes a step} What exactly the step does depends on the model as it is then, and on
     /// [#choices()], of which each action has its own: so an action means something wherever it is in a chain.
     public static <M extends ChainModel> Action.Independent<M> action(Step<M> step) {
-        return () -> remembered(numbers().map(numbers -> new Taken<>(step, numbers)));
+        return () -> remembered(Choices.numbers(NUMBERS).map(numbers -> new Taken<>(step, numbers)));
     }
 
     /// {@return the action that takes a step with something made for it}
@@ -58,7 +55,7 @@ public abstract class ChainModel implements AutoCloseable {
     /// @param parts what is made for it
     /// @param step the step
     public static <M extends ChainModel, P> Action.Independent<M> action(Arbitrary<P> parts, StepWith<M, P> step) {
-        return () -> remembered(Combinators.combine(numbers(), parts)
+        return () -> remembered(Combinators.combine(Choices.numbers(NUMBERS), parts)
                 .as((numbers, part) -> new Taken<>(model -> step.take(model, part), numbers)));
     }
 
@@ -124,13 +121,6 @@ public abstract class ChainModel implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    /// {@return numbers for the decisions of one step}
-    public static Arbitrary<List<Integer>> numbers() {
-        return Arbitraries.integers().between(0, LARGEST).withDistribution(RandomDistribution.uniform())
-                .withoutEdgeCases().list().ofMaxSize(NUMBERS)
-                .withSizeDistribution(RandomDistribution.uniform());
     }
 
     /// {@return the decisions of the step that is taken}

@@ -25,6 +25,10 @@ public interface RandomProof {
     /// @param arbitrary the samples
     /// @param seed the seed
     static <T> Supplier<T> samples(Arbitrary<T> arbitrary, long seed) {
+        if (!JqwikSession.isActive()) {
+            // For arbitraries, until the process ends.
+            JqwikSession.start();
+        }
         RandomGenerator<T> generator = arbitrary.generator(1000, true);
         Random random = new Random(seed);
         return () -> generator.next(random).value();
@@ -43,8 +47,6 @@ public interface RandomProof {
     /// @param proof the proof
     static Report report(String name, Scratch place, RandomProof proof) throws IOException {
         long seed = Long.getLong("seed", System.nanoTime());
-        // For arbitraries, until the process ends.
-        JqwikSession.start();
         try (Scratch scratch = place) {
             var environment = Environment.of(scratch.directory());
             environment.put("seed", Long.toString(seed));

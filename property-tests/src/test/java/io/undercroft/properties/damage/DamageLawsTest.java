@@ -24,8 +24,11 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
+import net.jqwik.api.footnotes.EnableFootnotes;
+import net.jqwik.api.footnotes.Footnotes;
 
 /// A damaged file is reported by a `FormatException`, or opened, and nothing else happens.
+@EnableFootnotes
 class DamageLawsTest {
     private static final List<byte[]> COMPRESSED = compressed();
 
@@ -44,8 +47,16 @@ class DamageLawsTest {
         return Arbitraries.of(Fixtures.torchZips());
     }
 
+    /// Damages bytes, and prints how if the law does not hold.
+    private static byte[] damaged(byte[] sound, byte[] strikes, Footnotes footnotes) {
+        byte[] damaged = Vandal.damage(sound, strikes);
+        footnotes.addAfterFailure(() -> Vandal.difference(sound, damaged));
+        return damaged;
+    }
+
     @Property(tries = 2000)
-    void damageToACroftFileIsReported(@ForAll("states") StateSketch state, @ForAll("choices") byte[] strikes)
+    void damageToACroftFileIsReported(@ForAll("states") StateSketch state, @ForAll("choices") byte[] strikes,
+            Footnotes footnotes)
             throws IOException {
         try (Scratch scratch = Scratch.make()) {
             Path path = scratch.file("a.croft");
@@ -53,7 +64,7 @@ class DamageLawsTest {
                     ? SaveOptions.defaults()
                     : SaveOptions.defaults().compress(SaveOptions.Compression.ALONE));
             byte[] sound = Files.readAllBytes(path);
-            byte[] damaged = Vandal.damage(sound, strikes);
+            byte[] damaged = damaged(sound, strikes, footnotes);
             // Bytes after the committed ones belong to nobody: a writer that died left them.
             Assume.that(!Arrays.equals(sound, 0, sound.length, damaged, 0, Math.min(sound.length, damaged.length)));
             assertThat(Reading.of(scratch.write("a.croft", damaged))).isEqualTo(Reading.REPORTED);
@@ -78,10 +89,11 @@ class DamageLawsTest {
     }
 
     @Property(tries = 2000)
-    void damageToCompressedChunksIsReported(@ForAll boolean isDifference, @ForAll("choices") byte[] strikes)
+    void damageToCompressedChunksIsReported(@ForAll boolean isDifference, @ForAll("choices") byte[] strikes,
+            Footnotes footnotes)
             throws IOException {
         byte[] sound = COMPRESSED.get(isDifference ? 1 : 0);
-        byte[] damaged = Vandal.damage(sound, strikes);
+        byte[] damaged = damaged(sound, strikes, footnotes);
         Assume.that(!Arrays.equals(sound, 0, sound.length, damaged, 0, Math.min(sound.length, damaged.length)));
         try (Scratch scratch = Scratch.make()) {
             scratch.write("base.croft", COMPRESSED.getFirst());
@@ -104,19 +116,21 @@ class DamageLawsTest {
     }
 
     @Property(tries = 2000)
-    void aDamagedTorchFileIsReadOrRefused(@ForAll("torchZips") Path file, @ForAll("choices") byte[] strikes)
+    void aDamagedTorchFileIsReadOrRefused(@ForAll("torchZips") Path file, @ForAll("choices") byte[] strikes,
+            Footnotes footnotes)
             throws IOException {
         try (Scratch scratch = Scratch.make()) {
-            byte[] damaged = Vandal.damage(Files.readAllBytes(file), strikes);
+            byte[] damaged = damaged(Files.readAllBytes(file), strikes, footnotes);
             assertThat(Reading.of(scratch.write("a.pt", damaged))).isNotNull();
         }
     }
 
     @Property(tries = 4000)
-    void aDamagedPickleInASoundZipIsReadOrRefused(@ForAll("torchZips") Path file, @ForAll("choices") byte[] strikes)
+    void aDamagedPickleInASoundZipIsReadOrRefused(@ForAll("torchZips") Path file, @ForAll("choices") byte[] strikes,
+            Footnotes footnotes)
             throws IOException {
         try (Scratch scratch = Scratch.make()) {
-            byte[] damaged = TorchZip.changePickle(file, pickle -> Vandal.damage(pickle, strikes));
+            byte[] damaged = TorchZip.changePickle(file, pickle -> damaged(pickle, strikes, footnotes));
             assertThat(Reading.of(scratch.write("a.pt", damaged))).isNotNull();
         }
     }

@@ -2,9 +2,12 @@ package io.undercroft.properties.damage;
 
 import io.undercroft.properties.Choices;
 import java.util.Arrays;
+import java.util.HexFormat;
 
 /// Damages bytes: flipped bits, overwritten, moved, repeated, lost and added ranges, several at a time.
 public final class Vandal {
+    private static final int MOST_SHOWN = 40;
+
     private final Choices choices;
     private byte[] bytes;
 
@@ -20,6 +23,26 @@ public final class Vandal {
             vandal.strike();
         } while (vandal.choices.below(4) == 3);
         return vandal.bytes;
+    }
+
+    /// {@return where damaged bytes differ from what they were, and how}
+    public static String difference(byte[] sound, byte[] damaged) {
+        int start = Arrays.mismatch(sound, damaged);
+        if (start < 0) {
+            return "no byte is changed";
+        }
+        int most = Math.min(sound.length, damaged.length) - start;
+        int same = 0;
+        while (same < most && sound[sound.length - 1 - same] == damaged[damaged.length - 1 - same]) {
+            same++;
+        }
+        return "bytes from %d of %d are [%s] instead of [%s]".formatted(start, sound.length,
+                hex(damaged, start, damaged.length - same), hex(sound, start, sound.length - same));
+    }
+
+    private static String hex(byte[] bytes, int from, int to) {
+        String shown = HexFormat.ofDelimiter(" ").formatHex(bytes, from, Math.min(to, from + MOST_SHOWN));
+        return to - from <= MOST_SHOWN ? shown : shown + " ... of " + (to - from);
     }
 
     private void strike() {

@@ -1,13 +1,15 @@
 package io.undercroft.properties.formats;
 
 import io.undercroft.properties.Choices;
+import io.undercroft.properties.states.JavaSource;
+import io.undercroft.properties.states.Program;
+import io.undercroft.properties.states.TensorMaker;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Shape;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,59 +20,80 @@ final class AnnotatedMaker {
     private static final int MOST = 6;
 
     private final Choices choices;
+    private final Program program;
+    private final TensorMaker tensors;
 
-    private AnnotatedMaker(Choices choices) {
+    private AnnotatedMaker(Choices choices, Program program) {
         this.choices = choices;
+        this.program = program;
+        this.tensors = new TensorMaker(program);
     }
 
-    /// {@return the state with more in it; equal choices add equal values}
-    static Object annotate(Object state, byte... bytes) {
-        AnnotatedMaker maker = new AnnotatedMaker(new Choices(bytes));
-        if (!(state instanceof Map<?, ?> map)) {
-            return maker.choices.yes() ? state : maker.array();
+    /// {@return the state with more in it; without choices, the state as it is}
+    static Object annotate(Object state, Choices choices, Program program) {
+        AnnotatedMaker maker = new AnnotatedMaker(choices, program);
+        if (!(state instanceof Map<?, ?> root)) {
+            return choices.yes() ? maker.array() : state;
         }
-        if (maker.choices.yes()) {
+        if (choices.yes()) {
             ActualLosses.forEachTyped(state, (_, node) -> {
-                if (maker.choices.below(4) == 0) {
+                if (choices.below(4) == 0) {
                     maker.extra(node instanceof TypedMap typed ? typed.attributes() : ((Typed) node).attributes());
                 }
             });
         }
-        @SuppressWarnings("unchecked")
-        Map<Object, Object> root = (Map<Object, Object>) map;
-        for (int i = maker.choices.below(MOST); i > 0; i--) {
-            root.putIfAbsent("more " + i, maker.choices.yes() ? maker.inMap("in/it") : maker.value());
+        for (int i = choices.below(MOST); i > 0; i--) {
+            program.put(root, "more " + i, choices.yes() ? maker.inMap("in/it") : maker.value());
         }
         return root;
     }
 
     private Map<Object, Object> inMap(String key) {
-        Map<Object, Object> map = new LinkedHashMap<>();
+        Map<Object, Object> map;
         if (choices.yes()) {
-            TypedMap typed = new TypedMap(choices.yes() ? "collections.OrderedDict" : "gguf");
-            typed.attributes().put("_metadata", Map.of("version", 1L));
+            TypedMap typed = program.typedMap(choices.yes() ? "collections.OrderedDict" : "gguf");
+            program.put(typed.attributes(), "_metadata",
+                    program.declare("m", Map.of("version", 1L), "Map.of(\"version\", 1L)"));
             map = typed;
+        } else {
+            map = program.map();
         }
-        map.put(key, value());
+        program.put(map, key, value());
         return map;
     }
 
     private Object value() {
-        Storage storage = Storage.allocate(64 + choices.below(64));
         return switch (choices.below(4)) {
             case 0 -> {
-                Typed parameter = new Typed("torch.nn.parameter.Parameter",
-                        Tensor.zeros(DType.FLOAT32, 2).withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD)));
+                Tensor zeros = zeros(DType.FLOAT32, 2);
+                Typed parameter = program.typed("torch.nn.parameter.Parameter",
+                        program.view(zeros, zeros.withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD)),
+                                "withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD))"));
                 if (choices.yes()) {
-                    parameter.attributes().put("tag", 1L);
+                    program.put(parameter.attributes(), "tag", 1L);
                 }
                 yield parameter;
             }
-            case 1 -> Map.of("a", Tensor.of(storage, DType.FLOAT32, choices.below(3), Shape.of(5), 1), "b",
-                    Tensor.of(storage, DType.FLOAT32, choices.below(3), Shape.of(5), 1), "c",
-                    Tensor.of(storage, DType.FLOAT32, 9, Shape.of(2), 1));
+            case 1 -> {
+                Storage storage = storage(64L + choices.below(64));
+                Map<Object, Object> parts = program.map();
+                for (String key : List.of("a", "b")) {
+                    program.put(parts, key, tensors.tensor(storage, DType.FLOAT32, choices.below(3), new long[]{5}, 1));
+                }
+                program.put(parts, "c", tensors.tensor(storage, DType.FLOAT32, 9, new long[]{2}, 1));
+                yield parts;
+            }
             default -> array();
         };
+    }
+
+    private Storage storage(long nbytes) {
+        return program.declare("s", Storage.allocate(nbytes), "Storage.allocate(" + nbytes + ")");
+    }
+
+    private Tensor zeros(DType dtype, long... sizes) {
+        return program.declare("t", Tensor.zeros(dtype, sizes),
+                "Tensor.zeros(" + JavaSource.of(dtype) + ", " + JavaSource.numbers(sizes) + ")");
     }
 
     /// {@return an array as NumPy has it, which other formats refuse}
@@ -79,8 +102,8 @@ final class AnnotatedMaker {
             case 0 -> texts("numpy.str_", DType.UINT32);
             case 1 -> texts("numpy.bytes_", DType.UINT8);
             case 2 -> {
-                Typed times = new Typed("numpy.datetime64", Tensor.zeros(DType.INT64, choices.below(3), 2));
-                times.attributes().put("unit", "ns");
+                Typed times = program.typed("numpy.datetime64", zeros(DType.INT64, choices.below(3), 2));
+                program.put(times.attributes(), "unit", "ns");
                 extra(times.attributes());
                 yield times;
             }
@@ -91,44 +114,47 @@ final class AnnotatedMaker {
     private Typed texts(String type, DType characters) {
         long rows = 1L + choices.below(2);
         if (choices.below(3) == 0) {
-            return new Typed(type, Tensor.zeros(characters, 5000, 3));
+            return program.typed(type, zeros(characters, 5000, 3));
         }
-        Typed texts = new Typed(type, IntStream.range(0, (int) (2 * rows)).mapToObj(i -> "t" + i).toList());
-        texts.attributes().put("length", 4L);
-        texts.attributes().put("shape", Shape.of(2, rows));
+        List<String> elements = IntStream.range(0, (int) (2 * rows)).mapToObj(i -> "t" + i).toList();
+        Typed texts = program.typed(type, fixed(elements));
+        program.put(texts.attributes(), "length", 4L);
+        program.put(texts.attributes(), "shape", Shape.of(2, rows));
         if (choices.yes()) {
-            texts.attributes().put("fortran_order", true);
+            program.put(texts.attributes(), "fortran_order", true);
         }
         extra(texts.attributes());
         return texts;
     }
 
+    private List<String> fixed(List<String> elements) {
+        return program.declare("l", elements, "List.of(" + program.useAll(elements) + ")");
+    }
+
     /// Fields on the bytes of all records, as they are read, or each for itself.
     private TypedMap records() {
         long count = 1L + choices.below(3);
-        Storage bytes = Storage.allocate(count * 16);
         boolean isOne = choices.yes();
-        TypedMap records = new TypedMap("numpy.record");
-        records.put("a",
-                isOne ? Tensor.of(bytes, DType.INT32, 0, Shape.of(count), 4) : Tensor.zeros(DType.INT32, count));
-        records.put("b", isOne
-                ? Tensor.of(bytes, DType.FLOAT64, 1, Shape.of(count), 2)
-                : Tensor.zeros(DType.FLOAT64, count));
-        boolean isPacked = choices.yes();
-        records.attributes().put("dtype", isPacked
-                ? "[('a', '<i4'), ('b', '<f8')]"
-                : "{'names': ['a', 'b'], 'formats': ['<i4', '<f8'], 'offsets': [0, 8], 'itemsize': 16}");
-        if (!isPacked) {
-            records.attributes().put("dtype", "[('a', '<i4'), ('', '|V4'), ('b', '<f8')]");
+        TypedMap records = program.typedMap("numpy.record");
+        if (isOne) {
+            Storage bytes = storage(count * 16);
+            program.put(records, "a", tensors.tensor(bytes, DType.INT32, 0, new long[]{count}, 4));
+            program.put(records, "b", tensors.tensor(bytes, DType.FLOAT64, 1, new long[]{count}, 2));
+        } else {
+            program.put(records, "a", zeros(DType.INT32, count));
+            program.put(records, "b", zeros(DType.FLOAT64, count));
         }
-        records.attributes().put("shape", Shape.of(count));
+        program.put(records.attributes(), "dtype", choices.yes()
+                ? "[('a', '<i4'), ('b', '<f8')]"
+                : "[('a', '<i4'), ('', '|V4'), ('b', '<f8')]");
+        program.put(records.attributes(), "shape", Shape.of(count));
         extra(records.attributes());
         return records;
     }
 
     private void extra(Map<String, Object> attributes) {
         if (choices.below(3) == 0) {
-            attributes.put("note", List.of("kept by nobody"));
+            program.put(attributes, "note", fixed(List.of("kept by nobody")));
         }
     }
 }

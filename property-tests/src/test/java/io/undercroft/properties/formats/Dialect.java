@@ -2,6 +2,8 @@ package io.undercroft.properties.formats;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.undercroft.properties.Choices;
+import io.undercroft.properties.states.Program;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
@@ -22,16 +24,16 @@ import org.jspecify.annotations.Nullable;
 
 /// A way in which states are written for others: a format, and what it is told.
 @SuppressWarnings("ImmutableEnumChecker")
-enum Dialect {
+public enum Dialect {
     TORCH_ZIP("torch-zip") {
         @Override
-        Object make(byte... choices) {
-            return PythonMaker.make(choices);
+        Object make(Choices choices, Program program) {
+            return PythonMaker.make(choices, program);
         }
 
         @Override
-        Object makeForPeers(byte... choices) {
-            return PythonMaker.makeForPyTorch(choices);
+        Object makeForPeers(Choices choices, Program program) {
+            return PythonMaker.makeForPyTorch(choices, program);
         }
 
         @Override
@@ -42,13 +44,14 @@ enum Dialect {
     },
     SAFETENSORS("safetensors") {
         @Override
-        Object make(byte... choices) {
-            return NamedMaker.make(SAFETENSORS_TYPES, choices);
+        Object make(Choices choices, Program program) {
+            return NamedMaker.make(choices, program, SAFETENSORS_TYPES);
         }
 
         @Override
-        Object makeForPeers(byte... choices) {
-            return NamedMaker.make(SAFETENSORS_TYPES.stream().filter(type -> !type.equals(SIX_BITS)).toList(), choices);
+        Object makeForPeers(Choices choices, Program program) {
+            return NamedMaker.make(choices, program,
+                    SAFETENSORS_TYPES.stream().filter(type -> !type.equals(SIX_BITS)).toList());
         }
 
         @Override
@@ -66,8 +69,8 @@ enum Dialect {
     },
     NPY("npy") {
         @Override
-        Object make(byte... choices) {
-            return NamedMaker.makeOne(NUMPY_TYPES, choices);
+        Object make(Choices choices, Program program) {
+            return NamedMaker.makeOne(choices, program, NUMPY_TYPES);
         }
 
         @Override
@@ -77,8 +80,8 @@ enum Dialect {
     },
     NPZ("npz") {
         @Override
-        Object make(byte... choices) {
-            return NamedMaker.make(NUMPY_TYPES, choices);
+        Object make(Choices choices, Program program) {
+            return NamedMaker.make(choices, program, NUMPY_TYPES);
         }
 
         @Override
@@ -89,15 +92,15 @@ enum Dialect {
     NPZ_DEFLATED(NPZ, "npz.compression", "deflate"), //
     GGUF("gguf") {
         @Override
-        Object make(byte... choices) {
-            return NamedMaker.makeGguf(GGUF_TYPES, choices);
+        Object make(Choices choices, Program program) {
+            return NamedMaker.makeGguf(choices, program, GGUF_TYPES);
         }
 
         /// The library has no bfloat16 without dimensions.
         @Override
-        Object makeForPeers(byte... choices) {
-            return NamedMaker.makeGguf(GGUF_TYPES.stream().filter(type -> !type.equals(DType.BFLOAT16)).toList(),
-                    choices);
+        Object makeForPeers(Choices choices, Program program) {
+            return NamedMaker.makeGguf(choices, program,
+                    GGUF_TYPES.stream().filter(type -> !type.equals(DType.BFLOAT16)).toList());
         }
 
         @Override
@@ -112,8 +115,8 @@ enum Dialect {
     TORCH7_SHORT("torch7", "torch7.encoding", "binary", "torch7.order", "little", "torch7.longs", "4"), //
     TORCH7_TEXT("torch7", "torch7.encoding", "ascii") {
         @Override
-        Object make(byte... choices) {
-            return LuaMaker.makeText(choices);
+        Object make(Choices choices, Program program) {
+            return LuaMaker.makeText(choices, program);
         }
     };
 
@@ -149,14 +152,17 @@ enum Dialect {
         this.settings = List.of(settings);
     }
 
-    /// {@return a state of the kind that the format was made for; equal choices make equal ones}
-    Object make(byte... choices) {
-        return like == null ? LuaMaker.make(choices) : like.make(choices);
+    /// {@return a state of the kind that the format was made for}
+    ///
+    /// @param choices which one; equal ones make equal states
+    /// @param program the program that grows with what is made
+    Object make(Choices choices, Program program) {
+        return like == null ? LuaMaker.make(choices, program) : like.make(choices, program);
     }
 
     /// {@return a state of that kind which the real library can hold too}
-    Object makeForPeers(byte... choices) {
-        return like == null ? make(choices) : like.makeForPeers(choices);
+    Object makeForPeers(Choices choices, Program program) {
+        return like == null ? make(choices, program) : like.makeForPeers(choices, program);
     }
 
     /// Fails if what is opened is not what was written.

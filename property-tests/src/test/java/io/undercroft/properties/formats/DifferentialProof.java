@@ -6,6 +6,7 @@ import io.undercroft.benchmarks.Figure;
 import io.undercroft.benchmarks.Report;
 import io.undercroft.format.FormatException;
 import io.undercroft.properties.Effort;
+import io.undercroft.properties.RandomProof;
 import io.undercroft.properties.Repository;
 import io.undercroft.properties.Scratch;
 import io.undercroft.serializer.Checkpoint;
@@ -17,12 +18,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -31,7 +34,6 @@ import java.util.regex.Pattern;
 /// does not open a sound file of the other, something is broken; that the one refuses a damaged file and the other does
 /// not is counted.
 public final class DifferentialProof {
-    private static final int CHOICES = 160;
     private static final int STRIKES = 64;
     private static final int SHOWN = 3;
     private static final int ROUNDS_OF_OURS = 300;
@@ -47,6 +49,7 @@ public final class DifferentialProof {
     private final SplittableRandom random;
     private final Scratch scratch;
     private final Path kept;
+    private final Map<Dialect, Supplier<ForeignSketch>> sketches = new EnumMap<>(Dialect.class);
     private final Map<String, Integer> counts = new TreeMap<>();
     private final List<Specimen> specimens = new ArrayList<>();
 
@@ -55,6 +58,7 @@ public final class DifferentialProof {
         this.random = new SplittableRandom(seed);
         this.scratch = scratch;
         this.kept = kept;
+        OURS.forEach(dialect -> sketches.put(dialect, RandomProof.samples(ForeignSketch.forPeers(dialect), seed)));
     }
 
     public static Report run(Effort effort) throws IOException {
@@ -112,9 +116,8 @@ public final class DifferentialProof {
     // ---- sound files ----
 
     private void writeOurs(Dialect dialect) throws IOException {
-        byte[] choices = new byte[CHOICES];
-        random.nextBytes(choices);
-        Object state = dialect.makeForPeers(choices);
+        ForeignSketch sketch = sketches.get(dialect).get();
+        Object state = sketch.make();
         String row = "ours, " + dialect + ": ";
         Path path = scratch.file("ours");
         try {
@@ -124,27 +127,31 @@ public final class DifferentialProof {
             return;
         }
         Optional<JsonNode> theirs = read(dialect.format(), path, true);
-        compare(row, path, described(dialect.format(), state), theirs);
+        compare(row, path, described(dialect.format(), state), theirs, sketch);
     }
 
     private void writeTheirs(String kind) throws IOException {
         Path path = scratch.file("theirs");
-        JsonNode theirs = python.ask(Map.of("do", "write", "kind", kind, "file", path.toString(), "seed",
-                random.nextInt(1 << 30))).orElseThrow().get("state");
+        int seed = random.nextInt(1 << 30);
+        JsonNode theirs = python.ask(Map.of("do", "write", "kind", kind, "file", path.toString(), "seed", seed))
+                .orElseThrow().get("state");
         String row = "theirs, " + kind + ": ";
         try (Checkpoint opened = Checkpoint.open(path)) {
-            compare(row, path, described(opened.format(), opened.state()), Optional.of(theirs));
+            compare(row, path, described(opened.format(), opened.state()), Optional.of(theirs), "the seed " + seed);
         } catch (FormatException e) {
             report(row + "REFUSED", path, e.getMessage());
         }
     }
 
-    private void compare(String row, Path path, JsonNode ours, Optional<JsonNode> theirs) throws IOException {
+    /// @param source what made the file
+    private void compare(String row, Path path, JsonNode ours, Optional<JsonNode> theirs, Object source)
+            throws IOException {
         JsonNode state = theirs.orElse(null);
         if (state == null || state.has("refused")) {
-            report(row + "REFUSED", path, state == null ? "the process died" : state.get("refused").asText());
+            String fault = state == null ? "the process died" : state.get("refused").asText();
+            report(row + "REFUSED", path, fault + ", by\n" + source);
         } else if (!ours.equals(state)) {
-            report(row + "DIFFERENT", path, difference("", ours, state));
+            report(row + "DIFFERENT", path, difference("", ours, state) + ", by\n" + source);
         } else {
             count(row + "files that both read alike");
             keepAsSpecimen(path);
@@ -256,7 +263,7 @@ public final class DifferentialProof {
             Files.createDirectories(kept);
             Path copy = kept.resolve(what.replaceAll("\\W+", "-") + "-" + number);
             Files.copy(path, copy, StandardCopyOption.REPLACE_EXISTING);
-            System.err.println("BROKEN: " + what + ": " + fault + "; kept as " + copy);
+            System.err.println("BROKEN: " + what + ", kept as " + copy + ": " + fault);
         }
     }
 }

@@ -22,12 +22,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
-import net.jqwik.api.RandomDistribution;
 
 /// A state that is saved as a distributed checkpoint of PyTorch is opened as PyTorch reads it, or is refused.
 class DistributedLawsTest {
@@ -40,13 +38,13 @@ class DistributedLawsTest {
     }
 
     @Provide
-    Arbitrary<byte[]> choices() {
-        return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(120);
+    Arbitrary<ForeignSketch> ofPython() {
+        return ForeignSketch.of(Dialect.TORCH_ZIP);
     }
 
     @Property(tries = 200)
-    void whatIsReadIsWhatPyTorchMakesOfTheState(@ForAll("choices") byte[] choices) throws IOException {
-        check(new Keys().plain(PythonMaker.make(choices)));
+    void whatIsReadIsWhatPyTorchMakesOfTheState(@ForAll("ofPython") ForeignSketch sketch) throws IOException {
+        check(new Keys().plain(sketch.make()));
     }
 
     @Property(tries = 100)

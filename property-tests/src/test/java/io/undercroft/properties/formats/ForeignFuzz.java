@@ -3,6 +3,7 @@ package io.undercroft.properties.formats;
 import io.undercroft.benchmarks.Figure;
 import io.undercroft.properties.Scratch;
 import io.undercroft.properties.damage.ForeignReading;
+import io.undercroft.properties.damage.Vandal;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -111,7 +112,8 @@ final class ForeignFuzz {
         Path copy = kept.resolve(specimen.format() + "-" + before + "-" + specimen.name().replaceAll("\\W+", "_"));
         Files.copy(path, copy, StandardCopyOption.REPLACE_EXISTING);
         System.err.println("BROKEN: " + specimen.format() + ", from " + specimen.name() + ", read in way " + way % 6
-                + ", kept as " + copy);
+                + ", kept as " + copy + ", where "
+                + Vandal.difference(specimen.bytes(), Files.readAllBytes(path)));
         fault.printStackTrace();
     }
 

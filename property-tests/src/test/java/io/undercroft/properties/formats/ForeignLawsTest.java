@@ -4,12 +4,10 @@ import io.undercroft.properties.Scratch;
 import io.undercroft.properties.states.StateSketch;
 import java.io.IOException;
 import java.util.Optional;
-import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
-import net.jqwik.api.RandomDistribution;
 
 /// A state in another format is opened as it was saved, as far as the format keeps it, and what is lost is reported.
 /// The laws are those of [ForeignLaw], of states of the kind that a format was made for and of any;
@@ -21,14 +19,25 @@ class ForeignLawsTest {
     }
 
     @Provide
-    Arbitrary<byte[]> choices() {
-        return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(200);
+    Arbitrary<ForeignSketch> own() {
+        return ForeignSketch.of(Dialect.values());
+    }
+
+    @Provide
+    Arbitrary<ForeignSketch> annotated() {
+        return ForeignSketch.annotated(Dialect.values());
     }
 
     @Property(tries = 150)
-    void whatAFormatWasMadeForObeysEveryLaw(@ForAll Dialect dialect, @ForAll("choices") byte[] choices)
-            throws IOException {
-        check(dialect, dialect.make(choices));
+    void whatAFormatWasMadeForObeysEveryLaw(@ForAll("own") ForeignSketch sketch) throws IOException {
+        try (Scratch scratch = Scratch.make()) {
+            Optional<Written> written = Written.of(sketch.dialect(), sketch.make(), scratch);
+            if (written.isPresent()) {
+                for (ForeignLaw law : ForeignLaw.values()) {
+                    law.check(written.get());
+                }
+            }
+        }
     }
 
     @Property(tries = 150)
@@ -40,24 +49,12 @@ class ForeignLawsTest {
     }
 
     @Property(tries = 300)
-    void theLossesOfAnnotatedStatesAreReportedAndNoOthers(@ForAll Dialect dialect, @ForAll("choices") byte[] choices,
-            @ForAll("choices") byte[] more) throws IOException {
+    void theLossesOfAnnotatedStatesAreReportedAndNoOthers(@ForAll("annotated") ForeignSketch sketch)
+            throws IOException {
         try (Scratch scratch = Scratch.make()) {
-            Optional<Written> written = Written.of(dialect, AnnotatedMaker.annotate(dialect.make(choices), more),
-                    scratch);
+            Optional<Written> written = Written.of(sketch.dialect(), sketch.make(), scratch);
             if (written.isPresent()) {
                 ForeignLaw.LOSSES_ARE_WHAT_IS_NOT_READ_BACK.check(written.get());
-            }
-        }
-    }
-
-    private static void check(Dialect dialect, Object state) throws IOException {
-        try (Scratch scratch = Scratch.make()) {
-            Optional<Written> written = Written.of(dialect, state, scratch);
-            if (written.isPresent()) {
-                for (ForeignLaw law : ForeignLaw.values()) {
-                    law.check(written.get());
-                }
             }
         }
     }

@@ -5,12 +5,12 @@ import io.undercroft.benchmarks.Report;
 import io.undercroft.properties.Effort;
 import io.undercroft.properties.RandomProof;
 import io.undercroft.properties.Scratch;
+import io.undercroft.properties.states.Sketch;
 import io.undercroft.properties.states.StateSketch;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,7 +21,6 @@ import java.util.function.Supplier;
 /// Writes as many random states as there is time for in every [Dialect], and checks every [ForeignLaw] of the files. Of
 /// five states four are of the kind that the format was made for, and one is any.
 public final class ForeignProof {
-    private static final int MAX_CHOICES = 250;
     private static final int SHOWN = 3;
 
     private final Map<ForeignLaw, Integer> broken = new EnumMap<>(ForeignLaw.class);
@@ -59,24 +58,22 @@ public final class ForeignProof {
         shown = 0;
         // Of its own: how many states the dialects before it had time for changes nothing.
         SplittableRandom random = new SplittableRandom(seed);
-        Supplier<StateSketch> sketches = RandomProof.samples(StateSketch.plain(), seed);
+        Supplier<StateSketch> any = RandomProof.samples(StateSketch.plain(), seed);
+        Supplier<ForeignSketch> own = RandomProof.samples(ForeignSketch.of(dialect), seed);
         while (goesOn.getAsBoolean()) {
             boolean isAny = random.nextInt(5) == 0;
-            byte[] choices = new byte[random.nextInt(MAX_CHOICES)];
-            random.nextBytes(choices);
-            StateSketch sketch = isAny ? sketches.get() : StateSketch.EMPTY;
+            Sketch sketch = isAny ? any.get() : own.get();
             try {
-                Object state = isAny ? sketch.make() : dialect.make(choices);
-                Optional<Written> written = Written.of(dialect, state, scratch);
+                Optional<Written> written = Written.of(dialect, sketch.make(), scratch);
                 if (written.isEmpty()) {
                     refused++;
                 } else {
                     files++;
-                    faults += isAny ? 0 : faults(written.get(), choices);
+                    faults += isAny ? 0 : faults(written.get(), sketch);
                 }
             } catch (AssertionError | RuntimeException | StackOverflowError | OutOfMemoryError e) {
                 faults++;
-                show(dialect + ": writing", isAny ? sketch.toString() : shown(choices), e);
+                show(dialect + ": writing", sketch, e);
             }
             scratch.clear();
         }
@@ -85,7 +82,7 @@ public final class ForeignProof {
                 Figure.count(dialect + ": broken", faults).atMost(0));
     }
 
-    private int faults(Written written, byte[] choices) throws IOException {
+    private int faults(Written written, Sketch sketch) throws IOException {
         int faults = 0;
         for (ForeignLaw law : ForeignLaw.values()) {
             try {
@@ -93,19 +90,15 @@ public final class ForeignProof {
             } catch (AssertionError | RuntimeException | StackOverflowError | OutOfMemoryError e) {
                 faults++;
                 broken.merge(law, 1, Integer::sum);
-                show(written.dialect() + ": " + law, shown(choices), e);
+                show(written.dialect() + ": " + law, sketch, e);
             }
         }
         return faults;
     }
 
-    private static String shown(byte... choices) {
-        return "the choices " + HexFormat.of().formatHex(choices);
-    }
-
-    private void show(String what, String state, Throwable e) {
+    private void show(String what, Sketch sketch, Throwable e) {
         if (shown++ < SHOWN) {
-            System.err.println("BROKEN: " + what + ", by " + state);
+            System.err.println("BROKEN: " + what + ", by\n" + sketch);
             e.printStackTrace();
         }
     }

@@ -3,15 +3,16 @@ package io.undercroft.properties.formats;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.properties.Choices;
+import io.undercroft.properties.states.JavaSource;
 import io.undercroft.properties.states.PlainTensors;
-import io.undercroft.serializer.state.Tuple;
+import io.undercroft.properties.states.Program;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -30,30 +31,30 @@ final class LuaMaker {
             new byte[]{-1}, "é".getBytes(UTF_8));
 
     private final Choices choices;
+    private final Program program;
     private final PlainTensors tensors;
     private final List<Object> containers = new ArrayList<>();
 
-    private LuaMaker(Choices choices, PlainTensors tensors) {
+    private LuaMaker(Choices choices, Program program, PlainTensors tensors) {
         this.choices = choices;
+        this.program = program;
         this.tensors = tensors;
     }
 
-    /// {@return a state; equal choices make equal ones}
-    static Object make(byte... bytes) {
-        Choices choices = new Choices(bytes);
-        return new LuaMaker(choices, PlainTensors.of(choices, DTYPES)).root();
+    /// {@return a state}
+    static Object make(Choices choices, Program program) {
+        return new LuaMaker(choices, program, PlainTensors.of(choices, program, DTYPES)).root();
     }
 
     /// {@return a state whose tensors can be written as text}
-    static Object makeText(byte... bytes) {
-        Choices choices = new Choices(bytes);
-        return new LuaMaker(choices, PlainTensors.ofNumbers(choices, DTYPES)).root();
+    static Object makeText(Choices choices, Program program) {
+        return new LuaMaker(choices, program, PlainTensors.ofNumbers(choices, program, DTYPES)).root();
     }
 
     private Object root() {
-        Map<Object, Object> root = remember(new LinkedHashMap<>());
-        while (!choices.areUsedUp()) {
-            root.put(key(), value(0));
+        Map<Object, Object> root = remember(program.map());
+        while (choices.next()) {
+            program.put(root, key(), value(0));
         }
         return root;
     }
@@ -71,9 +72,9 @@ final class LuaMaker {
     private Tensor tensor() {
         Tensor tensor = tensors.tensor();
         if (tensor.numel() == 0) {
-            return tensor.flatten();
+            return program.view(tensor, tensor.flatten(), "flatten()");
         }
-        return tensor.dim() == 0 ? tensor.unsqueeze(0) : tensor;
+        return tensor.dim() == 0 ? program.view(tensor, tensor.unsqueeze(0), "unsqueeze(0)") : tensor;
     }
 
     private Object leaf() {
@@ -84,7 +85,8 @@ final class LuaMaker {
             case 5 -> choices.bytes(choices.below(20));
             case 6 -> {
                 Tensor tensor = tensors.tensor();
-                yield new TypedStorage(tensor.storage(), tensor.dtype());
+                yield program.declare("u", new TypedStorage(tensor.storage(), tensor.dtype()), "new TypedStorage("
+                        + program.use(tensor) + ".storage(), " + program.use(tensor) + ".dtype())");
             }
             default -> choices.bits();
         };
@@ -92,14 +94,14 @@ final class LuaMaker {
 
     private Object container(int depth) {
         return switch (choices.below(10)) {
-            case 0, 1, 2 -> map(depth, remember(new LinkedHashMap<>()));
-            case 3, 4 -> list(depth, remember(new ArrayList<>()));
+            case 0, 1, 2 -> map(depth, remember(program.map()));
+            case 3, 4 -> list(depth, remember(program.list()));
             case 5 -> object(depth);
             case 6 -> typed();
             case 7 -> function(depth);
             case 8 -> choices.below(8) == 7
-                    ? remember(new Typed("torch7:torch.Generator", new byte[GENERATOR_BYTES]))
-                    : map(depth, remember(new LinkedHashMap<>()));
+                    ? remember(program.typed("torch7:torch.Generator", new byte[GENERATOR_BYTES]))
+                    : map(depth, remember(program.map()));
             default -> pairs(depth);
         };
     }
@@ -113,28 +115,32 @@ final class LuaMaker {
         return choices.areUsedUp() ? 0 : choices.below(7);
     }
 
+    /// Of equal bytes there is one array, since maps of Java tell arrays apart.
     private Object key() {
-        return choices.yes() ? choices.of(KEYS) : "k" + choices.below(100);
+        Object key = choices.yes() ? choices.of(KEYS) : "k" + choices.below(100);
+        return key instanceof byte[] && program.use(key).startsWith("new")
+                ? program.declare("b", key, JavaSource.of(key))
+                : key;
     }
 
     private Map<Object, Object> map(int depth, Map<Object, Object> map) {
         for (int left = count(); left > 0; left--) {
-            map.put(key(), value(depth));
+            program.put(map, key(), value(depth));
         }
         return map;
     }
 
     private List<Object> list(int depth, List<Object> list) {
         for (int left = count(); left > 0; left--) {
-            list.add(value(depth));
+            program.add(list, value(depth));
         }
         return list;
     }
 
     private TypedMap object(int depth) {
-        TypedMap object = remember(new TypedMap("torch7:nn.Linear"));
+        TypedMap object = remember(program.typedMap("torch7:nn.Linear"));
         if (choices.below(4) == 0) {
-            object.attributes().put("version", (long) choices.below(4));
+            program.put(object.attributes(), "version", (long) choices.below(4));
         }
         map(depth, object);
         return object;
@@ -142,23 +148,25 @@ final class LuaMaker {
 
     /// An object that holds something else than a table.
     private Typed typed() {
-        return remember(new Typed("torch7:my.Class", choices.yes() ? tensor() : leaf()));
+        return remember(program.typed("torch7:my.Class", choices.yes() ? tensor() : leaf()));
     }
 
     private Typed function(int depth) {
-        Typed function = remember(new Typed("torch7:function", choices.bytes(choices.below(9))));
-        function.attributes().put("tag", choices.yes() ? 7L : 8L);
-        function.attributes().put("upvalues", map(depth, new LinkedHashMap<>()));
+        Typed function = remember(program.typed("torch7:function", choices.bytes(choices.below(9))));
+        program.put(function.attributes(), "tag", choices.yes() ? 7L : 8L);
+        program.put(function.attributes(), "upvalues", map(depth, program.map()));
         return function;
     }
 
     /// A table that has a table for a key.
     private Typed pairs(int depth) {
-        List<Object> pairs = new ArrayList<>();
-        Typed table = remember(new Typed("torch7:table", pairs));
-        pairs.add(Tuple.of(new LinkedHashMap<>(Map.of("key", 1.0)), leaf()));
+        List<Object> pairs = program.list();
+        Typed table = remember(program.typed("torch7:table", pairs));
+        Map<Object, Object> key = program.map();
+        program.put(key, "key", 1.0);
+        program.add(pairs, program.tuple(Arrays.asList(key, leaf())));
         for (int left = count(); left > 0; left--) {
-            pairs.add(Tuple.of("p" + left, value(depth)));
+            program.add(pairs, program.tuple(Arrays.asList("p" + left, value(depth))));
         }
         return table;
     }

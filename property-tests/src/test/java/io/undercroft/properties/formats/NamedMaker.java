@@ -2,6 +2,7 @@ package io.undercroft.properties.formats;
 
 import io.undercroft.properties.Choices;
 import io.undercroft.properties.states.PlainTensors;
+import io.undercroft.properties.states.Program;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -9,7 +10,6 @@ import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -27,74 +27,67 @@ final class NamedMaker {
             "gpt2\n\u65E5", new byte[]{-1, 0});
 
     private final Choices choices;
+    private final Program program;
     private final PlainTensors tensors;
 
-    private NamedMaker(Choices choices, List<DType> dtypes) {
+    private NamedMaker(Choices choices, Program program, List<DType> dtypes) {
         this.choices = choices;
-        this.tensors = PlainTensors.of(choices, dtypes);
+        this.program = program;
+        this.tensors = PlainTensors.of(choices, program, dtypes);
     }
 
-    /// {@return a state; equal choices make equal ones}
-    static Map<Object, Object> make(List<DType> dtypes, byte... bytes) {
-        NamedMaker maker = new NamedMaker(new Choices(bytes), dtypes);
-        return maker.fill(new LinkedHashMap<>());
+    /// {@return a state}
+    static Map<Object, Object> make(Choices choices, Program program, List<DType> dtypes) {
+        return new NamedMaker(choices, program, dtypes).fill(program.map());
     }
 
     /// {@return a state with metadata as GGUF has it}
-    static Map<Object, Object> makeGguf(List<DType> dtypes, byte... bytes) {
-        NamedMaker maker = new NamedMaker(new Choices(bytes), dtypes);
-        TypedMap state = new TypedMap("gguf");
-        for (int left = maker.choices.below(4); left > 0; left--) {
-            state.attributes().put("key." + left, maker.value());
+    static Map<Object, Object> makeGguf(Choices choices, Program program, List<DType> dtypes) {
+        NamedMaker maker = new NamedMaker(choices, program, dtypes);
+        TypedMap state = program.typedMap("gguf");
+        for (int left = choices.below(4); left > 0; left--) {
+            program.put(state.attributes(), "key." + left, maker.value());
         }
-        maker.fill(state);
-        return state;
+        return maker.fill(state);
     }
 
     /// {@return a state of one tensor}
-    static Tensor makeOne(List<DType> dtypes, byte... bytes) {
-        NamedMaker maker = new NamedMaker(new Choices(bytes), dtypes);
+    static Tensor makeOne(Choices choices, Program program, List<DType> dtypes) {
+        NamedMaker maker = new NamedMaker(choices, program, dtypes);
         Tensor tensor = maker.tensors.tensor();
-        for (int left = maker.choices.below(4); left > 0; left--) {
+        for (int left = choices.below(4); left > 0; left--) {
             tensor = maker.tensors.tensor();
         }
         return tensor;
     }
 
-    private Map<Object, Object> fill(Map<Object, Object> root) {
-        List<Map<Object, Object>> maps = new ArrayList<>(List.of(root));
-        boolean isFlat = choices.yes();
-        for (int count = 0; count < MAX_TENSORS && !choices.areUsedUp(); count++) {
-            Map<Object, Object> map = choices.of(maps);
-            if (!isFlat && choices.below(3) == 0) {
-                Map<Object, Object> inner = choices.yes()
-                        ? new LinkedHashMap<>()
-                        : new TypedMap("collections.OrderedDict");
-                maps.add(inner);
-                map.putIfAbsent(key(count), inner);
-            } else {
-                map.putIfAbsent(key(count), tensors.tensor());
-            }
-        }
-        removeDoubles("", root, new HashSet<>());
-        return root;
-    }
+    /// A map, and what the names of tensors in it start with.
+    private record Place(Map<Object, Object> map, String path) {}
 
     /// Two tensors whose keys give one name are refused, by a test of its own.
-    private static void removeDoubles(String path, Map<Object, Object> map, Set<String> names) {
-        map.entrySet().removeIf(entry -> {
-            String name = path + entry.getKey();
-            if (entry.getValue() instanceof Map<?, ?> inner) {
-                removeDoubles(name.isEmpty() ? "" : name + "/", mutable(inner), names);
-                return false;
+    private Map<Object, Object> fill(Map<Object, Object> root) {
+        List<Place> places = new ArrayList<>(List.of(new Place(root, "")));
+        Set<String> names = new HashSet<>();
+        boolean isFlat = choices.yes();
+        for (int count = 0; count < MAX_TENSORS && choices.next(); count++) {
+            Place place = choices.of(places);
+            boolean isMap = !isFlat && choices.below(3) == 0;
+            Object key = key(count);
+            String name = place.path + key;
+            if (place.map.containsKey(key) || (!isMap && !names.add(name))) {
+                continue;
             }
-            return !names.add(name);
-        });
-    }
-
-    @SuppressWarnings("unchecked")
-    private static Map<Object, Object> mutable(Map<?, ?> map) {
-        return (Map<Object, Object>) map;
+            if (isMap) {
+                Map<Object, Object> inner = choices.yes()
+                        ? program.map()
+                        : program.typedMap("collections.OrderedDict");
+                places.add(new Place(inner, name.isEmpty() ? "" : name + "/"));
+                program.put(place.map, key, inner);
+            } else {
+                program.put(place.map, key, tensors.tensor());
+            }
+        }
+        return root;
     }
 
     private Object key(int count) {
@@ -107,8 +100,8 @@ final class NamedMaker {
 
     private Object value() {
         return switch (choices.below(6)) {
-            case 0 -> new Typed("gguf:uint32", (long) choices.below(1 << 20));
-            case 1 -> new Typed("gguf:uint8", (long) choices.below(256));
+            case 0 -> program.typed("gguf:uint32", (long) choices.below(1 << 20));
+            case 1 -> program.typed("gguf:uint8", (long) choices.below(256));
             case 2 -> array("int32", choices.below(9), -choices.below(9));
             case 3 -> array("string", "a", "", "\u65E5");
             case 4 -> array("array", array("uint16", 1L, 2L), array("bool"));
@@ -117,7 +110,9 @@ final class NamedMaker {
     }
 
     /// On a list of its own, as the empty `List.of()` is always the same one.
-    private static Typed array(String type, Object... elements) {
-        return new Typed("gguf:array:" + type, Arrays.asList(elements));
+    private Typed array(String type, Object... elements) {
+        List<Object> list = Arrays.asList(elements);
+        return program.typed("gguf:array:" + type,
+                program.declare("l", list, "Arrays.<Object>asList(" + program.useAll(list) + ")"));
     }
 }

@@ -1,6 +1,7 @@
 package io.undercroft.properties.formats;
 
 import io.undercroft.properties.Choices;
+import io.undercroft.properties.states.JavaSource;
 import io.undercroft.properties.states.Program;
 import io.undercroft.properties.states.StorageSketch;
 import io.undercroft.properties.states.TensorMaker;
@@ -13,13 +14,12 @@ import io.undercroft.storage.Complex;
 import io.undercroft.storage.DType;
 import io.undercroft.storage.Device;
 import io.undercroft.storage.Shape;
+import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
 import io.undercroft.storage.TypedStorage;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.EnumSet;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -38,34 +38,36 @@ final class PythonMaker {
             "torch.per_tensor_affine", "builtins.list");
 
     private final Choices choices;
+    private final Program program;
     private final List<DType> dtypes;
     private final Set<Tensor.Flag> flags;
-    private final TensorMaker tensors = new TensorMaker(new Program());
+    private final TensorMaker tensors;
     private final List<Object> containers = new ArrayList<>();
 
-    private PythonMaker(Choices choices, List<DType> dtypes, Set<Tensor.Flag> flags) {
+    private PythonMaker(Choices choices, Program program, List<DType> dtypes, Set<Tensor.Flag> flags) {
         this.choices = choices;
+        this.program = program;
         this.dtypes = dtypes;
         this.flags = flags;
+        this.tensors = new TensorMaker(program);
     }
 
-    /// {@return a state; equal choices make equal ones}
-    static Object make(byte... bytes) {
-        return make(new PythonMaker(new Choices(bytes), DType.values(), EnumSet.allOf(Tensor.Flag.class)));
+    /// {@return a state}
+    static Object make(Choices choices, Program program) {
+        return new PythonMaker(choices, program, DType.values(), EnumSet.allOf(Tensor.Flag.class)).root();
     }
 
     /// {@return a state that PyTorch can load: it makes no quantized tensors of integers alone, and has trouble with
-    /// gradients where
-    ///     storages have elements of several types}
-    static Object makeForPyTorch(byte... bytes) {
+    /// gradients where storages have elements of several types}
+    static Object makeForPyTorch(Choices choices, Program program) {
         List<DType> dtypes = DType.values().stream().filter(type -> type.kind() != DType.Kind.QUANTIZED).toList();
-        return make(new PythonMaker(new Choices(bytes), dtypes, EnumSet.of(Tensor.Flag.CONJ, Tensor.Flag.NEG)));
+        return new PythonMaker(choices, program, dtypes, EnumSet.of(Tensor.Flag.CONJ, Tensor.Flag.NEG)).root();
     }
 
-    private static Object make(PythonMaker maker) {
-        Map<Object, Object> root = maker.remember(new LinkedHashMap<>());
-        while (!maker.choices.areUsedUp()) {
-            root.put(maker.key(2), maker.value(0));
+    private Object root() {
+        Map<Object, Object> root = remember(program.map());
+        while (choices.next()) {
+            program.put(root, key(2), value(0));
         }
         return root;
     }
@@ -95,9 +97,18 @@ final class PythonMaker {
             case 11 -> choices.yes() ? Device.cuda(choices.below(3)) : Shape.of(2, choices.below(9));
             case 12 -> new Symbol(choices.of(SYMBOLS));
             case 13 -> tensors.storage(StorageSketch.of(choices));
-            case 14 -> Tensor.meta(choices.of(dtypes), 2, choices.below(5));
-            default -> new TypedStorage(tensors.storage(StorageSketch.of(choices)), DType.UINT8);
+            case 14 -> meta(choices.of(dtypes), choices.below(5));
+            default -> {
+                Storage storage = tensors.storage(StorageSketch.of(choices));
+                yield program.declare("u", new TypedStorage(storage, DType.UINT8),
+                        "new TypedStorage(" + program.use(storage) + ", DType.UINT8)");
+            }
         };
+    }
+
+    private Tensor meta(DType dtype, int size) {
+        return program.declare("t", Tensor.meta(dtype, 2, size),
+                "Tensor.meta(" + JavaSource.of(dtype) + ", 2, " + size + ")");
     }
 
     private Tensor tensor() {
@@ -106,14 +117,14 @@ final class PythonMaker {
 
     private Object container(int depth) {
         return switch (choices.below(9)) {
-            case 0, 1 -> map(depth, remember(new LinkedHashMap<>()));
+            case 0, 1 -> map(depth, remember(program.map()));
             case 2 -> list(depth);
             case 3 -> tuple(depth);
-            case 4 -> keys(remember(new LinkedHashSet<>()));
+            case 4 -> keys(remember(program.set()));
             case 5 -> orderedDict(depth);
             case 6 -> parameter(depth);
-            case 7 -> remember(new Typed("builtins.bytearray", choices.bytes(choices.below(9))));
-            default -> remember(new Typed("builtins.frozenset", keys(new LinkedHashSet<>())));
+            case 7 -> remember(program.typed("builtins.bytearray", choices.bytes(choices.below(9))));
+            default -> remember(program.typed("builtins.frozenset", keys(program.set())));
         };
     }
 
@@ -128,39 +139,39 @@ final class PythonMaker {
 
     private Map<Object, Object> map(int depth, Map<Object, Object> map) {
         for (int left = count(); left > 0; left--) {
-            map.put(key(2), value(depth));
+            program.put(map, key(2), value(depth));
         }
         return map;
     }
 
     private List<Object> list(int depth) {
-        List<Object> list = remember(new ArrayList<>());
+        List<Object> list = remember(program.list());
         for (int left = count(); left > 0; left--) {
-            list.add(value(depth));
+            program.add(list, value(depth));
         }
         return list;
     }
 
     private Tuple tuple(int depth) {
-        var tuple = new Tuple.Builder();
+        List<Object> elements = new ArrayList<>();
         for (int left = count(); left > 0; left--) {
-            tuple.add(value(depth));
+            elements.add(value(depth));
         }
-        return remember(tuple.tuple());
+        return remember(program.tuple(elements));
     }
 
     private Set<Object> keys(Set<Object> set) {
         for (int left = count(); left > 0; left--) {
-            set.add(key(2));
+            program.add(set, key(2));
         }
         return set;
     }
 
     private TypedMap orderedDict(int depth) {
-        TypedMap map = remember(new TypedMap("collections.OrderedDict"));
+        TypedMap map = remember(program.typedMap("collections.OrderedDict"));
         map(depth, map);
         if (choices.yes()) {
-            map.attributes().put("_metadata", value(depth));
+            program.put(map.attributes(), "_metadata", value(depth));
         }
         return map;
     }
@@ -168,9 +179,10 @@ final class PythonMaker {
     /// On a tensor of its own: the tensor inside of a parameter is no object of PyTorch's. It cannot hold itself.
     private Typed parameter(int depth) {
         Tensor inner = tensor();
-        Typed parameter = new Typed("torch.nn.parameter.Parameter", inner.withFlags(inner.flags()));
+        Typed parameter = program.typed("torch.nn.parameter.Parameter", program.view(inner,
+                inner.withFlags(inner.flags()), "withFlags(" + program.use(inner) + ".flags())"));
         if (choices.below(4) == 0) {
-            parameter.attributes().put("note", value(depth));
+            program.put(parameter.attributes(), "note", value(depth));
         }
         return remember(parameter);
     }

@@ -31,7 +31,7 @@ public record Specimen(String name, String format, byte[] bytes) {
     private static final List<String> FOLDERS = List.of("pytorch", "safetensors", "numpy", "gguf", "onnx", "torch7");
     private static final Path DISTRIBUTED = Repository.path("test-support/fixtures/pytorch/dcp/two");
     private static final int MADE = 6;
-    private static final int CHOICES = 120;
+    private static final int NUMBERS = 120;
 
     /// {@return the small files of the repository in formats of others, malformed ones among them, those of
     /// [PickleSpecimens], and some that [Dialect] makes}
@@ -83,10 +83,10 @@ public record Specimen(String name, String format, byte[] bytes) {
         SplittableRandom random = new SplittableRandom(seed);
         for (Dialect dialect : Dialect.values()) {
             for (int i = 0; i < MADE; i++) {
-                byte[] choices = new byte[CHOICES];
-                random.nextBytes(choices);
+                List<Integer> numbers = random.ints(NUMBERS, 0, 1 << 20).boxed().toList();
                 scratch.clear();
-                var written = Written.of(dialect, dialect.make(choices), scratch);
+                var sketch = new ForeignSketch(dialect, false, List.of(numbers), List.of());
+                var written = Written.of(dialect, sketch.make(), scratch);
                 if (written.isPresent() && Files.size(written.get().path()) <= SMALL) {
                     specimens.add(new Specimen(dialect + " " + i, dialect.format(),
                             Files.readAllBytes(written.get().path())));

@@ -17,25 +17,23 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
-import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Example;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
-import net.jqwik.api.RandomDistribution;
 
 /// Any reader of a set of shards sees what the writers had, whatever the layouts of both.
 class ShardedLawsTest {
     @Provide
-    Arbitrary<byte[]> choices() {
-        return Arbitraries.bytes().withDistribution(RandomDistribution.uniform()).array(byte[].class).ofMaxSize(160);
+    Arbitrary<ShardedCase> cases() {
+        return ShardedCase.any();
     }
 
     @Property(tries = 150)
-    void everyLayoutOfReadersSeesWhatTheWritersHad(@ForAll("choices") byte[] choices) throws IOException {
+    void everyLayoutOfReadersSeesWhatTheWritersHad(@ForAll("cases") ShardedCase layouts) throws IOException {
         try (Scratch scratch = Scratch.make()) {
-            ShardedLaw.check(choices, scratch);
+            layouts.check(scratch);
         }
     }
 

@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.time.ZonedDateTime;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
@@ -52,6 +53,7 @@ public final class JavaSource {
             case Shape shape -> "Shape.of(" + numbers(shape.toArray()) + ")";
             case Symbol symbol -> call("new Symbol", symbol.name());
             case Tuple elements -> "Tuple.of(" + all(elements) + ")";
+            case byte[] bytes when isLongAndZero(bytes) -> "new byte[" + bytes.length + "]";
             case byte[] bytes -> "new byte[]{"
                     + IntStream.range(0, bytes.length).mapToObj(i -> "" + bytes[i]).collect(Collectors.joining(", "))
                     + "}";
@@ -90,6 +92,10 @@ public final class JavaSource {
             case OptionalInt number -> "OptionalInt.of(" + number.getAsInt() + ")";
             default -> throw new IllegalArgumentException("no Java expression of " + value.getClass());
         };
+    }
+
+    private static boolean isLongAndZero(byte... bytes) {
+        return bytes.length > LONG_TEXT && Arrays.equals(bytes, new byte[bytes.length]);
     }
 
     private static String call(String what, String argument) {

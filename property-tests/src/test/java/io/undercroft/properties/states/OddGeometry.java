@@ -21,7 +21,7 @@ import net.jqwik.api.Tuple;
 /// elements that end where the storage ends, storages without bytes, storages that are no whole number of elements.
 ///
 /// @param tensors what they are; a usual one follows
-public record OddGeometry(List<Odd> tensors) {
+public record OddGeometry(List<Odd> tensors) implements Sketch {
     /// The name of the one usual tensor of every state.
     public static final String USUAL = "usual";
     /// What the others are called, and a number.
@@ -70,11 +70,12 @@ public record OddGeometry(List<Odd> tensors) {
     }
 
     /// {@return tensors by name, the last of which is as usual}
+    @Override
     public SequencedMap<String, Tensor> make() {
         return new Maker().make(tensors);
     }
 
-    /// {@return a Java program that makes the state}
+    /// {@return a Java program that makes the state, as statements the last of which declares `state`}
     @Override
     public String toString() {
         Maker maker = new Maker();
@@ -96,6 +97,7 @@ public record OddGeometry(List<Odd> tensors) {
             }
             state.put(USUAL, Tensor.of(1f, 2f));
             program.line("m0.put(\"" + USUAL + "\", Tensor.of(1f, 2f))");
+            program.line("Object state = m0");
             return state;
         }
 

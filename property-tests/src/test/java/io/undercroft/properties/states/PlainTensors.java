@@ -18,25 +18,37 @@ public final class PlainTensors {
     private static final int LARGE = 70_000;
 
     private final Choices choices;
+    private final Program program;
+    private final TensorMaker maker;
     private final List<DType> dtypes;
     private final int mask;
     private final List<Tensor> wholes = new ArrayList<>();
     private final List<Tensor> made = new ArrayList<>();
 
-    private PlainTensors(Choices choices, List<DType> dtypes, int mask) {
+    private PlainTensors(Choices choices, Program program, List<DType> dtypes, int mask) {
         this.choices = choices;
+        this.program = program;
+        this.maker = new TensorMaker(program);
         this.dtypes = dtypes;
         this.mask = mask;
     }
 
     /// {@return one that makes tensors of any bytes}
-    public static PlainTensors of(Choices choices, List<DType> dtypes) {
-        return new PlainTensors(choices, dtypes, 0xFF);
+    ///
+    /// @param choices which ones
+    /// @param program the program that grows with what is made
+    /// @param dtypes the types of their elements
+    public static PlainTensors of(Choices choices, Program program, List<DType> dtypes) {
+        return new PlainTensors(choices, program, dtypes, 0xFF);
     }
 
     /// {@return one whose tensors hold no NaN, of which text knows one only: the highest bit of no exponent is set}
-    public static PlainTensors ofNumbers(Choices choices, List<DType> dtypes) {
-        return new PlainTensors(choices, dtypes, 0xBF);
+    ///
+    /// @param choices which ones
+    /// @param program the program that grows with what is made
+    /// @param dtypes the types of their elements
+    public static PlainTensors ofNumbers(Choices choices, Program program, List<DType> dtypes) {
+        return new PlainTensors(choices, program, dtypes, 0xBF);
     }
 
     /// {@return a tensor, new or not}
@@ -56,14 +68,23 @@ public final class PlainTensors {
         Shape shape = choices.below(64) == 63
                 ? Shape.of(LARGE)
                 : Shape.of(IntStream.range(0, choices.below(5)).mapToLong(_ -> choices.below(6)).toArray());
-        Tensor tensor = Tensor.of(filled(dtype.nbytes(shape.numel())), dtype, 0, shape, shape.contiguousStride());
+        long nbytes = dtype.nbytes(shape.numel());
+        int seed = choices.below(256);
+        Storage storage = program.declare("s", filled(nbytes, seed, mask),
+                "PlainTensors.filled(" + nbytes + ", " + seed + ", " + mask + ")");
+        Tensor tensor = maker.tensor(storage, dtype, 0, shape.toArray(), shape.contiguousStride());
         wholes.add(tensor);
         return tensor;
     }
 
-    private Storage filled(long nbytes) {
+    /// {@return a storage of random bytes}
+    ///
+    /// @param nbytes its size
+    /// @param seed of the bytes
+    /// @param mask the bits that may be set
+    public static Storage filled(long nbytes, int seed, int mask) {
         Storage storage = Storage.allocate(nbytes);
-        SplittableRandom random = new SplittableRandom(choices.below(256));
+        SplittableRandom random = new SplittableRandom(seed);
         for (long i = 0; i < nbytes; i++) {
             storage.segment().set(ValueLayout.JAVA_BYTE, i, (byte) (random.nextInt() & mask));
         }
@@ -72,18 +93,28 @@ public final class PlainTensors {
 
     private Tensor view(Tensor of) {
         if (of.dim() == 0) {
-            return of.expand(choices.below(3), choices.below(3));
+            long[] sizes = {choices.below(3), choices.below(3)};
+            return program.view(of, of.expand(sizes), "expand(" + JavaSource.numbers(sizes) + ")");
         }
         int dim = choices.below(of.dim());
         int size = (int) of.size(dim);
         return switch (choices.below(5)) {
-            case 0 -> of.transpose(dim, choices.below(of.dim()));
-            case 1 -> size == 0 ? of : of.select(dim, choices.below(size));
-            case 2 -> of.unsqueeze(dim);
-            case 3 -> of.withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD));
+            case 0 -> {
+                int other = choices.below(of.dim());
+                yield program.view(of, of.transpose(dim, other), "transpose(" + dim + ", " + other + ")");
+            }
+            case 1 -> {
+                int index = choices.below(Math.max(size, 1));
+                yield size == 0 ? of : program.view(of, of.select(dim, index), "select(" + dim + ", " + index + ")");
+            }
+            case 2 -> program.view(of, of.unsqueeze(dim), "unsqueeze(" + dim + ")");
+            case 3 -> program.view(of, of.withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD)),
+                    "withFlags(Set.of(Tensor.Flag.REQUIRES_GRAD))");
             default -> {
                 int start = choices.below(size + 1);
-                yield of.narrow(dim, start, choices.below(size - start + 1));
+                int length = choices.below(size - start + 1);
+                yield program.view(of, of.narrow(dim, start, length),
+                        "narrow(" + dim + ", " + start + ", " + length + ")");
             }
         };
     }
@@ -92,6 +123,6 @@ public final class PlainTensors {
     private Tensor somewhere(Tensor on) {
         int space = (int) Math.min(on.numel(), LARGE);
         int offset = choices.below(space + 1);
-        return Tensor.of(on.storage(), on.dtype(), offset, Shape.of(choices.below(space - offset + 1)), 1);
+        return maker.tensor(on.storage(), on.dtype(), offset, new long[]{choices.below(space - offset + 1)}, 1);
     }
 }

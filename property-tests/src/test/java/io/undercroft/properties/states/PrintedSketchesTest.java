@@ -3,6 +3,8 @@ package io.undercroft.properties.states;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.undercroft.properties.Scratch;
+import io.undercroft.properties.formats.Dialect;
+import io.undercroft.properties.formats.ForeignSketch;
 import io.undercroft.testsupport.Sameness;
 import java.io.ByteArrayOutputStream;
 import java.lang.invoke.MethodHandles;
@@ -10,9 +12,9 @@ import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import net.jqwik.api.Arbitrary;
@@ -20,7 +22,6 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
-import org.jspecify.annotations.Nullable;
 
 /// The program that a sketch prints makes the state of the sketch.
 class PrintedSketchesTest {
@@ -44,37 +45,35 @@ class PrintedSketchesTest {
     private static final AtomicInteger COUNT = new AtomicInteger();
 
     @Provide
-    Arbitrary<List<StateSketch>> states() {
-        return Combinators.combine(StateSketch.plain().list().ofSize(15), StateSketch.ofObjects().list().ofSize(15))
-                .as((plain, ofObjects) -> Stream.of(plain, ofObjects).flatMap(List::stream).toList());
+    Arbitrary<List<Sketch>> sketches() {
+        return Combinators.combine(several(StateSketch.plain()), several(StateSketch.ofObjects()),
+                several(OddGeometry.any()), each(ForeignSketch::annotated), each(ForeignSketch::forPeers))
+                .as((plain, ofObjects, odd, annotated, forPeers) -> Stream
+                        .of(plain, ofObjects, odd, annotated, forPeers).flatMap(List::stream).toList());
     }
 
-    @Provide
-    Arbitrary<List<OddGeometry>> odd() {
-        return OddGeometry.any().list().ofSize(15);
+    private static Arbitrary<List<Sketch>> several(Arbitrary<? extends Sketch> sketches) {
+        return sketches.map(sketch -> (Sketch) sketch).list().ofSize(15);
+    }
+
+    private static Arbitrary<List<Sketch>> each(Function<Dialect, Arbitrary<ForeignSketch>> sketches) {
+        return Combinators.combine(Stream.of(Dialect.values())
+                .map(dialect -> sketches.apply(dialect).map(sketch -> (Sketch) sketch).list().ofSize(4)).toList())
+                .as(lists -> lists.stream().flatMap(List::stream).toList());
     }
 
     @Property(tries = 1)
-    void theProgramMakesTheState(@ForAll("states") List<StateSketch> sketches, @ForAll("odd") List<OddGeometry> odd)
-            throws Exception {
-        List<@Nullable Object> made = new ArrayList<>();
-        sketches.forEach(sketch -> made.add(sketch.make()));
-        odd.forEach(sketch -> made.add(sketch.make()));
-        check(Stream.of(sketches, odd).flatMap(List::stream).toList(), made);
-    }
-
-    private static void check(List<?> sketches, List<?> states) throws Exception {
+    void theProgramMakesTheState(@ForAll("sketches") List<Sketch> sketches) throws Exception {
         String name = "Printed" + COUNT.incrementAndGet();
         StringBuilder source = new StringBuilder(IMPORTS + "final class " + name + " {\n");
         for (int i = 0; i < sketches.size(); i++) {
-            String result = sketches.get(i) instanceof OddGeometry ? "m0" : "state";
             source.append("static Object state").append(i).append("() {\n").append(sketches.get(i))
-                    .append("return ").append(result).append(";\n}\n");
+                    .append("return state;\n}\n");
         }
         Class<?> printed = compiled(name, source + "}\n");
         for (int i = 0; i < sketches.size(); i++) {
             Method method = printed.getDeclaredMethod("state" + i);
-            Sameness.check(states.get(i), method.invoke(null));
+            Sameness.check(sketches.get(i).make(), method.invoke(null));
         }
     }
 

@@ -1,9 +1,18 @@
 package io.undercroft.properties.states;
 
+import io.undercroft.serializer.state.Tuple;
+import io.undercroft.serializer.state.Typed;
+import io.undercroft.serializer.state.TypedMap;
+import io.undercroft.storage.Tensor;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -65,10 +74,70 @@ public final class Program {
     }
 
     /// {@return values as arguments of a call}
-    String useAll(List<? extends @Nullable Object> values) {
-        return values.size() == 1 && values.contains(null)
+    public String useAll(List<? extends @Nullable Object> values) {
+        return values.size() == 1 && values.getFirst() == null
                 ? "(Object) null"
                 : values.stream().map(this::use).collect(Collectors.joining(", "));
+    }
+
+    // ---- what states are made of ----
+
+    /// {@return an empty map}
+    public Map<Object, @Nullable Object> map() {
+        return declare("m", new LinkedHashMap<>(), "new LinkedHashMap<Object, Object>()");
+    }
+
+    /// {@return an empty map of a type}
+    public TypedMap typedMap(String type) {
+        TypedMap map = declare("m", new TypedMap(type), "new TypedMap(" + JavaSource.of(type) + ")");
+        name(use(map) + ".attributes()", map.attributes());
+        return map;
+    }
+
+    /// {@return a value of a type}
+    public Typed typed(String type, @Nullable Object value) {
+        Typed typed = declare("o", new Typed(type, value),
+                "new Typed(" + JavaSource.of(type) + ", " + use(value) + ")");
+        name(use(typed) + ".attributes()", typed.attributes());
+        return typed;
+    }
+
+    /// {@return an empty list}
+    public List<@Nullable Object> list() {
+        return declare("l", new ArrayList<>(), "new ArrayList<Object>()");
+    }
+
+    /// {@return an empty set}
+    public Set<@Nullable Object> set() {
+        return declare("k", new LinkedHashSet<>(), "new LinkedHashSet<Object>()");
+    }
+
+    /// {@return a tuple}
+    public Tuple tuple(List<? extends @Nullable Object> elements) {
+        return declare("p", new Tuple(elements), "Tuple.of(" + useAll(elements) + ")");
+    }
+
+    /// Puts something into a map.
+    @SuppressWarnings("unchecked")
+    public void put(Map<?, ?> map, @Nullable Object key, @Nullable Object value) {
+        ((Map<Object, Object>) map).put(key, value);
+        line(use(map) + ".put(" + use(key) + ", " + use(value) + ")");
+    }
+
+    /// Adds something to a list or a set.
+    @SuppressWarnings("unchecked")
+    public void add(Collection<?> collection, @Nullable Object value) {
+        ((Collection<Object>) collection).add(value);
+        line(use(collection) + ".add(" + use(value) + ")");
+    }
+
+    /// {@return a view of a tensor} It is a variable unless it is the tensor itself.
+    ///
+    /// @param of the tensor
+    /// @param view the view
+    /// @param call the call that made it
+    public Tensor view(Tensor of, Tensor view, String call) {
+        return view == of ? of : declare("t", view, use(of) + "." + call);
     }
 
     /// {@return how many characters it has}

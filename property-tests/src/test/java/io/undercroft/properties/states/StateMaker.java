@@ -18,7 +18,6 @@ import io.undercroft.properties.states.TrainingObjects.Schedule;
 import io.undercroft.properties.states.TrainingObjects.StageKey;
 import io.undercroft.properties.states.TrainingObjects.Trainer;
 import io.undercroft.properties.states.TrainingObjects.Wrapper;
-import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
 import io.undercroft.storage.DType;
@@ -32,8 +31,6 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.EnumSet;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -99,9 +96,8 @@ final class StateMaker {
         Object container = into.container;
         String name = program.use(container);
         switch (into.kind) {
-            case SET -> add(name, (Collection<?>) container, put.key());
-            case KEY_SET -> add(name, (Collection<?>) container, put.key());
-            case TREE_SET -> add(name, (Collection<?>) container, ((StageKey) put.key()).name());
+            case SET, KEY_SET -> program.add((Collection<?>) container, put.key());
+            case TREE_SET -> program.add((Collection<?>) container, ((StageKey) put.key()).name());
             case KEYS -> set(name, (Object[]) container, put.slot(), put.key());
             case TEXTS -> set(name, (Object[]) container, put.slot(), ((StageKey) put.key()).name());
             default -> putItem(into, name, put, item(put.item()));
@@ -110,16 +106,16 @@ final class StateMaker {
 
     private void putItem(Open into, String name, Put put, @Nullable Object value) {
         switch (into.container) {
-            case TypedMap map when put.slot() % 4 == 3 -> attribute(name, map.attributes(), put.key(), value);
+            case TypedMap map when put.slot() % 4 == 3 -> attribute(map.attributes(), put.key(), value);
             case Typed typed when put.slot() % 2 == 1 || value instanceof Map ->
-                attribute(name, typed.attributes(), put.key(), value);
+                attribute(typed.attributes(), put.key(), value);
             case Typed typed -> {
                 typed.value(value);
                 program.line(name + ".value(" + program.use(value) + ")");
             }
-            case Map<?, ?> map -> put(name, map, key(into.kind, put.key()), value);
-            case ArrayList<?> list when into.kind == Kind.LIST -> add(name, list, value);
-            case Collection<?> collection -> add(name, collection, something(value));
+            case Map<?, ?> map -> program.put(map, key(into.kind, put.key()), value);
+            case ArrayList<?> list when into.kind == Kind.LIST -> program.add(list, value);
+            case Collection<?> collection -> program.add(collection, something(value));
             case Schedule[] schedules -> {
                 Object schedule = value instanceof Schedule ? value : nest(new Nest(Kind.CONSTANT, "", 0, List.of()));
                 set(name, schedules, put.slot(), schedule);
@@ -169,20 +165,8 @@ final class StateMaker {
         };
     }
 
-    @SuppressWarnings("unchecked")
-    private void put(String name, Map<?, ?> map, @Nullable Object key, @Nullable Object value) {
-        ((Map<Object, Object>) map).put(key, value);
-        program.line(name + ".put(" + JavaSource.of(key) + ", " + program.use(value) + ")");
-    }
-
-    private void attribute(String name, Map<String, Object> attributes, @Nullable Object key, @Nullable Object value) {
-        put(name + ".attributes()", attributes, key instanceof String ? key : "note", value);
-    }
-
-    @SuppressWarnings("unchecked")
-    private void add(String name, Collection<?> collection, @Nullable Object value) {
-        ((Collection<Object>) collection).add(value);
-        program.line(name + ".add(" + program.use(value) + ")");
+    private void attribute(Map<String, Object> attributes, @Nullable Object key, @Nullable Object value) {
+        program.put(attributes, key instanceof String ? key : "note", value);
     }
 
     private void set(String name, Object[] array, int slot, @Nullable Object value) {
@@ -209,29 +193,27 @@ final class StateMaker {
         Phase phase = phases.get(number % phases.size());
         return switch (kind) {
             case MAP, TEXT_MAP, NUMBER_MAP, KEY_MAP, PHASE_MAP ->
-                open(kind, "m", new LinkedHashMap<>(), "new LinkedHashMap<Object, Object>()");
+                open(kind, program.map());
             case ENUM_MAP -> open(kind, "m", new EnumMap<>(Phase.class), "new EnumMap<Phase, Object>(Phase.class)");
             case TREE_MAP -> number % 2 == 0
                     ? open(kind, "m", new TreeMap<>(), "new TreeMap<String, Object>()")
                     : open(kind, "m", new TreeMap<>(Collections.reverseOrder()),
                             "new TreeMap<String, Object>(Collections.reverseOrder())");
-            case LIST -> open(kind, "l", new ArrayList<>(), "new ArrayList<Object>()");
+            case LIST -> open(kind, program.list());
             case DEQUE -> open(kind, "l", new ArrayDeque<>(), "new ArrayDeque<Object>()");
             case SAFE_LIST -> open(kind, "l", new CopyOnWriteArrayList<>(), "new CopyOnWriteArrayList<Object>()");
             case LIST_COPY -> {
                 parts.replaceAll(StateMaker::something);
                 yield known("l", List.copyOf(parts), "List.<Object>of(" + program.useAll(parts) + ")");
             }
-            case TUPLE -> known("p", new Tuple(parts), "Tuple.of(" + program.useAll(parts) + ")");
-            case SET, KEY_SET -> open(kind, "k", new LinkedHashSet<>(), "new LinkedHashSet<Object>()");
+            case TUPLE -> known(program.tuple(parts));
+            case SET, KEY_SET -> open(kind, program.set());
             case TREE_SET -> open(kind, "k", new TreeSet<>(), "new TreeSet<String>()");
             case ENUM_SET -> number % 2 == 0
                     ? known("k", EnumSet.noneOf(Phase.class), "EnumSet.noneOf(Phase.class)")
                     : known("k", EnumSet.of(Phase.DONE, phase), "EnumSet.of(Phase.DONE, Phase." + phase.name() + ")");
-            case TYPED_MAP -> open(kind, "m", new TypedMap("collections." + nest.name()),
-                    "new TypedMap(" + JavaSource.of("collections." + nest.name()) + ")");
-            case TYPED -> open(kind, "o", new Typed("torch.nn." + nest.name(), null),
-                    "new Typed(" + JavaSource.of("torch.nn." + nest.name()) + ", null)");
+            case TYPED_MAP -> open(kind, program.typedMap("collections." + nest.name()));
+            case TYPED -> open(kind, program.typed("torch.nn." + nest.name(), null));
             case KEYS -> open(kind, "a", new StageKey[length], "new StageKey[" + length + "]");
             case TEXTS -> open(kind, "a", new String[length], "new String[" + length + "]");
             case SCHEDULES -> open(kind, "a", new Schedule[length], "new Schedule[" + length + "]");
@@ -310,12 +292,20 @@ final class StateMaker {
     }
 
     private <T> T known(String prefix, T made, String expression) {
+        return known(program.declare(prefix, made, expression));
+    }
+
+    private <T> T known(T made) {
         known.add(made);
-        return program.declare(prefix, made, expression);
+        return made;
     }
 
     private <T> T open(Kind kind, String prefix, T made, String expression) {
+        return open(kind, program.declare(prefix, made, expression));
+    }
+
+    private <T> T open(Kind kind, T made) {
         open.add(new Open(kind, made));
-        return known(prefix, made, expression);
+        return known(made);
     }
 }

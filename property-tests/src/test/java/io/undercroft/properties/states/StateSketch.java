@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 ///
 /// @param root what the state is
 /// @param puts what is put into it and into what was put into it
-public record StateSketch(Kind root, List<Put> puts) {
+public record StateSketch(Kind root, List<Put> puts) implements Sketch {
     /// An empty map.
     public static final StateSketch EMPTY = new StateSketch(Kind.MAP, List.of());
 
@@ -140,7 +140,7 @@ public record StateSketch(Kind root, List<Put> puts) {
                 MOST_PUTS_OF_OBJECTS);
     }
 
-    /// {@return the state} Each call makes an equal one of other objects.
+    @Override
     public Object make() {
         return new StateMaker().make(this);
     }

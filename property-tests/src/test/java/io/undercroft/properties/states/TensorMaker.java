@@ -137,13 +137,10 @@ public final class TensorMaker {
 
     // ---- tensors ----
 
-    private Tensor declare(Tensor tensor, String expression) {
-        return program.declare("t", tensor, expression);
-    }
-
-    private Tensor tensor(Storage storage, DType dtype, long offset, long[] sizes, long... strides) {
+    /// {@return a tensor on a storage that the program has}
+    public Tensor tensor(Storage storage, DType dtype, long offset, long[] sizes, long... strides) {
         String numbers = strides.length == 0 ? "" : ", " + JavaSource.numbers(strides);
-        return declare(Tensor.of(storage, dtype, offset, Shape.of(sizes), strides),
+        return program.declare("t", Tensor.of(storage, dtype, offset, Shape.of(sizes), strides),
                 "Tensor.of(" + program.use(storage) + ", " + JavaSource.of(dtype) + ", " + JavaSource.numbers(offset)
                         + ", Shape.of(" + JavaSource.numbers(sizes) + ")" + numbers + ")");
     }
@@ -177,7 +174,7 @@ public final class TensorMaker {
     private Tensor flagged(Tensor tensor, Set<Tensor.Flag> wanted) {
         Set<Tensor.Flag> flags = EnumSet.noneOf(Tensor.Flag.class);
         wanted.stream().filter(flag -> isPossible(flag, tensor.dtype())).forEach(flags::add);
-        return view(tensor, tensor.withFlags(flags), "withFlags(Set.of("
+        return program.view(tensor, tensor.withFlags(flags), "withFlags(Set.of("
                 + flags.stream().map(flag -> "Tensor.Flag." + flag).collect(Collectors.joining(", ")) + "))");
     }
 
@@ -187,10 +184,6 @@ public final class TensorMaker {
             case CONJ -> dtype.kind() == DType.Kind.COMPLEX;
             case NEG -> EnumSet.of(DType.Kind.FLOATING, DType.Kind.SIGNED, DType.Kind.COMPLEX).contains(dtype.kind());
         };
-    }
-
-    private Tensor view(Tensor of, Tensor view, String call) {
-        return view == of ? of : declare(view, program.use(of) + "." + call);
     }
 
     private Tensor view(Tensor of, View view) {
@@ -207,7 +200,7 @@ public final class TensorMaker {
         }
         if (of.dim() == 0) {
             long[] sizes = {view.first() % 4, view.second() % 4};
-            return view(of, of.expand(sizes), "expand(" + JavaSource.numbers(sizes) + ")");
+            return program.view(of, of.expand(sizes), "expand(" + JavaSource.numbers(sizes) + ")");
         }
         int dim = view.first() % of.dim();
         int other = view.second() % of.dim();
@@ -216,12 +209,13 @@ public final class TensorMaker {
             case NARROW -> {
                 int start = view.second() % (size + 1);
                 int count = view.third() % (size - start + 1);
-                yield view(of, of.narrow(dim, start, count), "narrow(" + dim + ", " + start + ", " + count + ")");
+                yield program.view(of, of.narrow(dim, start, count),
+                        "narrow(" + dim + ", " + start + ", " + count + ")");
             }
-            case TRANSPOSE -> view(of, of.transpose(dim, other), "transpose(" + dim + ", " + other + ")");
+            case TRANSPOSE -> program.view(of, of.transpose(dim, other), "transpose(" + dim + ", " + other + ")");
             case SELECT -> size == 0
                     ? of
-                    : view(of, of.select(dim, view.second() % size),
+                    : program.view(of, of.select(dim, view.second() % size),
                             "select(" + dim + ", " + view.second() % size + ")");
             case EXPAND -> of.dim() < MAX_RANK ? expanded(of, view) : of;
             default -> permuted(of, view.third());
@@ -235,7 +229,7 @@ public final class TensorMaker {
         for (int d = 0; d < of.dim(); d++) {
             sizes[d + 1] = of.size(d) == 1 ? 1 + (view.third() >> d) % 3 : of.size(d);
         }
-        return view(of, of.expand(sizes), "expand(" + JavaSource.numbers(sizes) + ")");
+        return program.view(of, of.expand(sizes), "expand(" + JavaSource.numbers(sizes) + ")");
     }
 
     private Tensor permuted(Tensor of, int number) {
@@ -245,7 +239,7 @@ public final class TensorMaker {
             Collections.swap(order, d, rest % (d + 1));
             rest /= d + 1;
         }
-        return view(of, of.permute(order.stream().mapToInt(i -> i).toArray()),
+        return program.view(of, of.permute(order.stream().mapToInt(i -> i).toArray()),
                 "permute(" + order.stream().map(String::valueOf).collect(Collectors.joining(", ")) + ")");
     }
 }

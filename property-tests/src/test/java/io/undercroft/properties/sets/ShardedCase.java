@@ -18,44 +18,77 @@ import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.Combinators;
 
-/// What a set of shards gives is what its writers had, whatever the layouts of writers and readers are.
+/// A case in which a set of shards is to give what its writers had, whatever the layouts of writers and readers are.
 ///
 /// Tensors are made, and divided by random grids: each axis into pieces of random sizes, and each piece for one or more
 /// replicas. The writers take the pieces, each writer one of a tensor at most, and save their shards. Then readers with
 /// other random boxes read, from files of the host and by ranges of a store, into new memory and into tensors that they
 /// have, in other memory layouts and of other dtypes.
-final class ShardedLaw {
+final class ShardedCase {
     private static final List<DType> DTYPES = List.of(DType.FLOAT32, DType.UINT8, DType.INT64, DType.BFLOAT16,
             DType.COMPLEX64, DType.BOOL);
+    private static final int MOST_TENSORS = 4;
 
-    private final Choices choices;
-    private final Scratch scratch;
     private final Map<String, Tensor> whole = new LinkedHashMap<>();
     private final List<Map<String, Object>> writers = new ArrayList<>();
+    private final List<Request> requests = new ArrayList<>();
+    private final List<Destination> destinations = new ArrayList<>();
+    private final StringBuilder story = new StringBuilder();
+    private Choices choices = new Choices(List.of());
 
-    private ShardedLaw(Choices choices, Scratch scratch) {
-        this.choices = choices;
-        this.scratch = scratch;
+    /// Decides by numbers for each tensor, for each box that is read, and for the box of each tensor that is loaded.
+    private ShardedCase(List<List<Integer>> tensors, List<List<Integer>> reads, List<List<Integer>> loads) {
+        decide(tensors, () -> divide("layer-" + whole.size(), tensor()));
+        List<String> names = List.copyOf(whole.keySet());
+        decide(reads, () -> {
+            requests.add(box(choices.of(names)));
+            tell("read " + text(requests.getLast()));
+        });
+        Iterator<String> left = names.iterator();
+        decide(loads.subList(0, Math.min(names.size(), loads.size())), () -> load(left.next()));
     }
 
-    /// Checks the law for a case.
-    static void check(byte[] choices, Scratch scratch) throws IOException {
-        new ShardedLaw(new Choices(choices), scratch).check();
+    /// {@return cases of all kinds}
+    static Arbitrary<ShardedCase> any() {
+        return Combinators.combine(Choices.steps(1, MOST_TENSORS, 60), Choices.steps(1, 8, 12),
+                Choices.steps(0, MOST_TENSORS, 20)).as(ShardedCase::new);
     }
 
-    private void check() throws IOException {
-        int tensors = 1 + choices.below(4);
-        for (int number = 0; number < tensors; number++) {
-            divide("layer-" + number, tensor());
+    private void decide(List<List<Integer>> steps, Runnable decision) {
+        for (List<Integer> numbers : steps) {
+            choices = new Choices(numbers);
+            decision.run();
         }
+    }
+
+    /// {@return what is written, read and loaded, a line for each}
+    @Override
+    public String toString() {
+        return story.toString();
+    }
+
+    private void tell(String line) {
+        story.append(line).append('\n');
+    }
+
+    private static String text(Request request) {
+        return "%s from %s of %s".formatted(request.shape(), request.offset(), request.name());
+    }
+
+    /// Checks that readers see what the writers had.
+    void check(Scratch scratch) throws IOException {
         List<Path> shards = new ArrayList<>();
         for (int writer = 0; writer < writers.size(); writer++) {
             shards.add(scratch.file(writer + ".croft"));
@@ -63,24 +96,22 @@ final class ShardedLaw {
         }
         Path manifest = scratch.file("law.croftset");
         ShardSet.create(manifest, shards);
-        List<Request> requests = requests();
-        List<Destination> destinations = destinations();
         try (ShardSet set = ShardSet.open(manifest)) {
             assertThat(set.names()).containsExactlyElementsOf(whole.keySet());
             checkStoredOnce(set);
-            checkRead(set, requests);
-            checkLoaded(set, destinations);
+            checkRead(set);
+            checkLoaded(set);
             whole.forEach((name, tensor) -> assertThat(set.tensor(name).contentEquals(tensor)).as(name).isTrue());
         }
         try (ShardSet set = ShardSet.open(CountedStore.uri(manifest))) {
             var _ = CountedStore.reads(scratch.directory());
-            checkRead(set, requests);
-            checkReadOnce();
+            checkRead(set);
+            checkReadOnce(scratch);
         }
         try (ShardSet set = ShardSet.open(CountedStore.uri(manifest))) {
             var _ = CountedStore.reads(scratch.directory());
-            checkLoaded(set, destinations);
-            checkReadOnce();
+            checkLoaded(set);
+            checkReadOnce(scratch);
         }
     }
 
@@ -101,6 +132,7 @@ final class ShardedLaw {
     /// Gives each writer a piece, from a random one on.
     private void divide(String name, Tensor tensor) {
         whole.put(name, tensor);
+        tell("%s is %s of %s".formatted(name, tensor.dtype(), tensor.shape()));
         List<long[]> offsets = new ArrayList<>();
         List<Tensor> pieces = new ArrayList<>();
         offsets.add(new long[tensor.dim()]);
@@ -115,9 +147,12 @@ final class ShardedLaw {
                 while (writers.size() <= writer) {
                     writers.add(new LinkedHashMap<>());
                 }
-                Tensor local = choices.yes() ? pieces.get(piece) : pieces.get(piece).copy();
+                boolean isView = choices.yes();
+                Tensor local = isView ? pieces.get(piece) : pieces.get(piece).copy();
                 writers.get(writer).put(name,
                         Slice.of(local, tensor.shape(), offsets.get(piece)).replica(replica, replicas));
+                tell("    writer %d has %s from %s, replica %d of %d, %s".formatted(writer, local.shape(),
+                        Arrays.toString(offsets.get(piece)), replica, replicas, isView ? "a view" : "a copy"));
             }
         }
     }
@@ -145,17 +180,7 @@ final class ShardedLaw {
         }
     }
 
-    /// Boxes that may overlap, of all tensors in turn.
-    private List<Request> requests() {
-        List<Request> requests = new ArrayList<>();
-        List<String> names = List.copyOf(whole.keySet());
-        int count = 1 + choices.below(8);
-        for (int number = 0; number < count; number++) {
-            requests.add(box(choices.of(names)));
-        }
-        return requests;
-    }
-
+    /// A box, which may overlap others.
     private Request box(String name) {
         Shape shape = whole.get(name).shape();
         long[] offset = new long[shape.rank()];
@@ -174,28 +199,27 @@ final class ShardedLaw {
     /// @param isReversed whether it is
     private record Destination(Request request, TensorSpec memory, boolean isReversed) {}
 
-    /// For some tensors, a box and the memory for it.
-    private List<Destination> destinations() {
-        List<Destination> destinations = new ArrayList<>();
-        for (String name : whole.keySet()) {
-            if (choices.below(4) < 3) {
-                Request request = box(name);
-                DType own = whole.get(name).dtype();
-                DType dtype = own.equals(DType.COMPLEX64) || choices.yes() ? own : DType.FLOAT64;
-                boolean isReversed = choices.yes();
-                long[] sizes = request.shape().toArray();
-                for (int dim = 0; dim < sizes.length; dim++) {
-                    int place = isReversed ? sizes.length - 1 - dim : dim;
-                    sizes[place] = request.shape().size(dim) + choices.below(3);
-                }
-                destinations.add(new Destination(request, new TensorSpec(dtype, Shape.of(sizes)), isReversed));
-            }
+    /// Perhaps, a box of a tensor and the memory for it.
+    private void load(String name) {
+        if (choices.below(4) == 3) {
+            return;
         }
-        return destinations;
+        Request request = box(name);
+        DType own = whole.get(name).dtype();
+        DType dtype = own.equals(DType.COMPLEX64) || choices.yes() ? own : DType.FLOAT64;
+        boolean isReversed = choices.yes();
+        long[] sizes = request.shape().toArray();
+        for (int dim = 0; dim < sizes.length; dim++) {
+            int place = isReversed ? sizes.length - 1 - dim : dim;
+            sizes[place] = request.shape().size(dim) + choices.below(3);
+        }
+        destinations.add(new Destination(request, new TensorSpec(dtype, Shape.of(sizes)), isReversed));
+        tell("load %s into %s of %s%s".formatted(text(request), dtype, Shape.of(sizes),
+                isReversed ? ", reversed" : ""));
     }
 
     /// Loads boxes into the middle or the corner of larger tensors, whose other elements stay.
-    private void checkLoaded(ShardSet set, List<Destination> destinations) {
+    private void checkLoaded(ShardSet set) {
         Map<String, Tensor> all = new LinkedHashMap<>();
         Map<String, Object> state = new LinkedHashMap<>();
         for (Destination each : destinations) {
@@ -237,7 +261,7 @@ final class ShardedLaw {
         return expected;
     }
 
-    private void checkRead(ShardSet set, List<Request> requests) {
+    private void checkRead(ShardSet set) {
         List<Tensor> read = set.tensors(requests);
         for (int number = 0; number < read.size(); number++) {
             Request request = requests.get(number);
@@ -260,7 +284,7 @@ final class ShardedLaw {
     }
 
     /// No byte of a file is read twice.
-    private void checkReadOnce() {
+    private static void checkReadOnce(Scratch scratch) {
         Map<Path, List<CountedStore.Read>> byFile = CountedStore.reads(scratch.directory()).stream()
                 .collect(Collectors.groupingBy(CountedStore.Read::file, TreeMap::new, Collectors.toList()));
         byFile.forEach((file, reads) -> {
