@@ -190,6 +190,9 @@ public final class DifferentialProof {
                 count(row + "files that both open, and in which we find damage");
             } else if (ours.equals(theirs.get())) {
                 count(row + "files that both open alike");
+            } else if (!opened.unread().isEmpty()) {
+                // NumPy takes a record for an array by its first bytes, and we by its name.
+                count(row + "files that both open, and of which we say that we do not read something");
             } else if (isTail(specimen.format(), difference("", ours, theirs.get()))) {
                 count(row + "files of which only we read the bytes behind the last whole element");
             } else {

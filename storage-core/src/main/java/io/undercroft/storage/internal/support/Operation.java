@@ -1,6 +1,9 @@
 package io.undercroft.storage.internal.support;
 
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import jdk.jfr.AnnotationElement;
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
@@ -71,7 +74,7 @@ public enum Operation {
 
     /// What refers to classes of JFR.
     private static final class Recorder extends Timing {
-        private static final List<EventFactory> EVENTS = List.of(values()).stream().map(Recorder::event).toList();
+        private static final Map<Operation, EventFactory> EVENTS = events();
 
         private final Event event;
 
@@ -80,9 +83,17 @@ public enum Operation {
         }
 
         static Timing begin(Operation operation) {
-            Event event = EVENTS.get(operation.ordinal()).newEvent();
+            Event event = Objects.requireNonNull(EVENTS.get(operation)).newEvent();
             event.begin();
             return new Recorder(event);
+        }
+
+        private static Map<Operation, EventFactory> events() {
+            Map<Operation, EventFactory> events = new EnumMap<>(Operation.class);
+            for (Operation operation : values()) {
+                events.put(operation, event(operation));
+            }
+            return events;
         }
 
         private static EventFactory event(Operation operation) {
