@@ -97,13 +97,17 @@ public enum Operation {
         }
 
         private static EventFactory event(Operation operation) {
+            AnnotationElement bytes = new AnnotationElement(DataAmount.class, DataAmount.BYTES);
             return EventFactory.create(
                     List.of(new AnnotationElement(Name.class, "io.undercroft." + operation.event),
-                            new AnnotationElement(Label.class, operation.event),
+                            label(operation.event),
                             new AnnotationElement(Category.class, new String[]{"Undercroft"})),
-                    List.of(new ValueDescriptor(String.class, "name", List.of(new AnnotationElement(Label.class, "Name"))),
-                            new ValueDescriptor(long.class, "bytes", List.of(new AnnotationElement(Label.class, "Bytes"),
-                                    new AnnotationElement(DataAmount.class, DataAmount.BYTES)))));
+                    List.of(new ValueDescriptor(String.class, "name", List.of(label("Name"))),
+                            new ValueDescriptor(long.class, "bytes", List.of(label("Bytes"), bytes))));
+        }
+
+        private static AnnotationElement label(String text) {
+            return new AnnotationElement(Label.class, text);
         }
 
         @Override
