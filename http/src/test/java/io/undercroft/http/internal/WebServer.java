@@ -169,9 +169,10 @@ final class WebServer implements AutoCloseable {
                 chunk.clear().limit((int) Math.min(chunk.capacity(), length - at));
                 int read = in.read(chunk, first + at);
                 chunk.flip();
+                // Counted before the client has them, which may ask for the count at once.
+                bytes.addAndGet(read);
                 channel.write(chunk);
                 at += read;
-                bytes.addAndGet(read);
             }
         }
     }

@@ -14,7 +14,6 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
@@ -164,7 +163,7 @@ public final class ZipDirectory {
         ZipDirectory read = read(file);
         SequencedMap<String, ZipRecord> records = new LinkedHashMap<>(read.records);
         records.replaceAll((_, record) -> record.withCrc());
-        return new ZipDirectory(file, Collections.unmodifiableSequencedMap(records), read.end);
+        return new ZipDirectory(file, records, read.end);
     }
 
     /// {@return the name of the file}
@@ -408,7 +407,7 @@ public final class ZipDirectory {
                 throw damaged("ZIP-DUPLICATE", "there are two records named " + quote(record), end.directory);
             }
         }
-        return Collections.unmodifiableSequencedMap(records);
+        return records;
     }
 
     private static FormatException overlapping(ZipRecord record) {

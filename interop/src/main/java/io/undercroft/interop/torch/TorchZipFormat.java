@@ -140,8 +140,7 @@ public final class TorchZipFormat implements CheckpointFormat {
     /// @throws FormatException if it is malformed
     static TreeContents open(MappedFile file, ZipDirectory zip, OpenOptions options, @Nullable ReadBudget shared)
             throws IOException {
-        boolean isExport = zip.records().stream().noneMatch(record -> isPickle(record.name()))
-                && zip.records().stream().anyMatch(record -> ExportArchive.isRecord(record.name()));
+        boolean isExport = isExport(zip);
         zip.fetchHeaders();
         return StorageFilter.read(options, (opening, filter) -> isExport
                 ? new ExportArchive(file, zip, opening, filter).contents()
@@ -355,6 +354,17 @@ public final class TorchZipFormat implements CheckpointFormat {
     }
 
     /// The pickle lies in the archive's only folder.
+    private static boolean isExport(ZipDirectory zip) {
+        boolean isExport = false;
+        for (ZipRecord record : zip.records()) {
+            if (isPickle(record.name())) {
+                return false;
+            }
+            isExport |= ExportArchive.isRecord(record.name());
+        }
+        return isExport;
+    }
+
     private static boolean isPickle(String name) {
         return name.endsWith(PICKLE) && name.indexOf('/') == name.length() - PICKLE.length();
     }
