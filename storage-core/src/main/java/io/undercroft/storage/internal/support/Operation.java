@@ -79,6 +79,7 @@ public enum Operation {
             this.event = event;
         }
 
+        @SuppressWarnings("EnumOrdinal") // An index of the list, which has one for each of them.
         static Timing begin(Operation operation) {
             Event event = EVENTS.get(operation.ordinal()).newEvent();
             event.begin();
