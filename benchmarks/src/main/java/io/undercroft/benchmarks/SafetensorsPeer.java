@@ -25,6 +25,9 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /// A JVM that reads a `.safetensors` file of float32 by one library, see [Peer]. Requests are `names FILE`,
 /// `one FILE TENSOR` (all elements as a `float[]`) and `all FILE` (the sum of all bytes, in words of eight). Each opens
@@ -45,46 +48,42 @@ final class SafetensorsPeer {
     }
 
     /// A file that one library has opened.
-    private interface OpenFile extends AutoCloseable {
-        Collection<String> names();
-
-        /// Returns the bytes of a tensor, as the library makes them available.
-        MemorySegment bytes(String name);
-
-        default float[] elements(String name) {
-            return bytes(name).toArray(ValueLayout.JAVA_FLOAT_UNALIGNED);
-        }
-
-        @Override
-        void close() throws IOException;
-    }
+    ///
+    /// @param names returns the names of its tensors
+    /// @param bytes returns the bytes of a tensor, as the library makes them available
+    /// @param elements returns the elements of a tensor
+    /// @param file closes it
+    private record OpenFile(Supplier<Collection<String>> names, Function<String, MemorySegment> bytes,
+            Function<String, float[]> elements, AutoCloseable file) {}
 
     /// Runs until its input ends.
     ///
     /// @param arguments the name of the library
-    /// @throws IOException if a file cannot be read
-    public static void main(String... arguments) throws IOException {
+    /// @throws Exception if a file cannot be read
+    public static void main(String... arguments) throws Exception {
         Opening library = switch (arguments[0]) {
-            case UNDERCROFT -> Undercroft::new;
-            case BY_HAND -> ByHand::new;
-            case JLAMA -> Jlama::new;
-            default -> Djl::new;
+            case UNDERCROFT -> SafetensorsPeer::undercroft;
+            case BY_HAND -> SafetensorsPeer::byHand;
+            case JLAMA -> SafetensorsPeer::jlama;
+            default -> SafetensorsPeer::djl;
         };
         try (var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 String[] request = line.split("\t", -1);
                 long start = System.nanoTime();
-                try (OpenFile file = library.open(Path.of(request[1]))) {
+                OpenFile opened = library.open(Path.of(request[1]));
+                try (AutoCloseable _ = opened.file) {
                     double seconds;
                     long sum;
                     if (request[0].equals("one")) {
-                        float[] elements = file.elements(request[2]);
+                        float[] elements = opened.elements.apply(request[2]);
                         seconds = Contender.since(start);
                         sum = Contender.sum(MemorySegment.ofArray(elements), Float.BYTES);
                     } else {
+                        Stream<String> names = opened.names.get().stream();
                         sum = request[0].equals("names")
-                                ? file.names().stream().mapToInt(String::length).sum()
-                                : file.names().stream().mapToLong(name -> sum(file.bytes(name))).sum();
+                                ? names.mapToInt(String::length).sum()
+                                : names.mapToLong(name -> sum(opened.bytes.apply(name))).sum();
                         seconds = Contender.since(start);
                     }
                     System.out.println("ok\t" + seconds + "\t" + Contender.witness(sum));
@@ -101,153 +100,78 @@ final class SafetensorsPeer {
         return sum;
     }
 
-    private record Undercroft(Checkpoint checkpoint) implements OpenFile {
-        Undercroft(Path path) throws IOException {
-            this(Checkpoint.open(path));
-        }
+    private static float[] floats(MemorySegment bytes) {
+        return bytes.toArray(ValueLayout.JAVA_FLOAT_UNALIGNED);
+    }
 
-        @Override
-        public Collection<String> names() {
-            return checkpoint.names();
-        }
-
-        @Override
-        public MemorySegment bytes(String name) {
-            return checkpoint.tensor(name).bytes();
-        }
-
-        @Override
-        public float[] elements(String name) {
-            return checkpoint.tensor(name).toFloatArray();
-        }
-
-        @Override
-        public void close() throws IOException {
-            checkpoint.close();
-        }
+    private static OpenFile undercroft(Path path) throws IOException {
+        Checkpoint checkpoint = Checkpoint.open(path);
+        return new OpenFile(checkpoint::names, name -> checkpoint.tensor(name).bytes(),
+                name -> checkpoint.tensor(name).toFloatArray(), checkpoint);
     }
 
     /// What a program writes that uses no library but a parser of JSON. It checks nothing.
-    private static final class ByHand implements OpenFile {
-        private final Arena arena = Arena.ofConfined();
-        private final Map<String, MemorySegment> tensors = new LinkedHashMap<>();
-
-        ByHand(Path path) throws IOException {
-            try (FileChannel channel = FileChannel.open(path)) {
-                MemorySegment file = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
-                long data = Long.BYTES + file.get(WORD, 0);
-                byte[] header = file.asSlice(Long.BYTES, data - Long.BYTES).toArray(ValueLayout.JAVA_BYTE);
-                try (JsonParser json = new JsonFactory().createParser(header)) {
+    private static OpenFile byHand(Path path) throws IOException {
+        Map<String, MemorySegment> tensors = new LinkedHashMap<>();
+        Arena arena = Arena.ofConfined();
+        try (FileChannel channel = FileChannel.open(path)) {
+            MemorySegment file = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena);
+            long data = Long.BYTES + file.get(WORD, 0);
+            byte[] header = file.asSlice(Long.BYTES, data - Long.BYTES).toArray(ValueLayout.JAVA_BYTE);
+            try (JsonParser json = new JsonFactory().createParser(header)) {
+                json.nextToken();
+                for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
                     json.nextToken();
-                    for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
-                        json.nextToken();
-                        if (name.equals("__metadata__")) {
-                            json.skipChildren();
-                        } else {
-                            tensors.put(name, tensor(json, file, data));
-                        }
+                    if (name.equals("__metadata__")) {
+                        json.skipChildren();
+                    } else {
+                        tensors.put(name, tensor(json, file, data));
                     }
                 }
             }
         }
+        Function<String, MemorySegment> bytes = name -> Objects.requireNonNull(tensors.get(name), name);
+        return new OpenFile(tensors::keySet, bytes, bytes.andThen(SafetensorsPeer::floats), arena);
+    }
 
-        private static MemorySegment tensor(JsonParser json, MemorySegment file, long data) throws IOException {
-            long begin = 0;
-            long end = 0;
-            while (json.nextToken() != JsonToken.END_OBJECT) {
-                boolean isPlace = json.currentName().equals("data_offsets");
+    private static MemorySegment tensor(JsonParser json, MemorySegment file, long data) throws IOException {
+        long begin = 0;
+        long end = 0;
+        while (json.nextToken() != JsonToken.END_OBJECT) {
+            boolean isPlace = json.currentName().equals("data_offsets");
+            json.nextToken();
+            if (isPlace) {
+                begin = json.nextLongValue(0);
+                end = json.nextLongValue(0);
                 json.nextToken();
-                if (isPlace) {
-                    begin = json.nextLongValue(0);
-                    end = json.nextLongValue(0);
-                    json.nextToken();
-                } else {
-                    json.skipChildren();
-                }
+            } else {
+                json.skipChildren();
             }
-            return file.asSlice(data + begin, end - begin);
         }
-
-        @Override
-        public Collection<String> names() {
-            return tensors.keySet();
-        }
-
-        @Override
-        public MemorySegment bytes(String name) {
-            return Objects.requireNonNull(tensors.get(name), name);
-        }
-
-        @Override
-        public void close() {
-            arena.close();
-        }
+        return file.asSlice(data + begin, end - begin);
     }
 
     /// Maps the file; the mapping goes when the garbage collector finds it.
-    private record Jlama(SafeTensorIndex index) implements OpenFile {
-        Jlama(Path path) {
-            this(SafeTensorIndex.loadSingleFile(path.getParent(), path.getFileName().toString()));
-        }
-
-        @Override
-        public Collection<String> names() {
-            return index.tensorInfoMap().keySet();
-        }
-
-        @Override
-        public MemorySegment bytes(String name) {
-            return index.load(name).getMemorySegment();
-        }
-
-        @Override
-        public void close() throws IOException {
-            try {
-                index.close();
-            } catch (IOException e) {
-                throw e;
-            } catch (Exception e) {
-                throw new IOException(e);
-            }
-        }
+    private static OpenFile jlama(Path path) {
+        SafeTensorIndex index = SafeTensorIndex.loadSingleFile(path.getParent(), path.getFileName().toString());
+        Function<String, MemorySegment> bytes = name -> index.load(name).getMemorySegment();
+        return new OpenFile(() -> index.tensorInfoMap().keySet(), bytes, bytes.andThen(SafetensorsPeer::floats), index);
     }
 
-    /// Reads the whole file, and makes an array of ONNX Runtime of each tensor.
-    private static final class Djl implements OpenFile {
-        private final NDManager manager = NDManager.newBaseManager("OnnxRuntime");
-        private final Map<String, NDArray> arrays = new HashMap<>();
-
-        Djl(Path path) throws IOException {
-            try (InputStream in = Files.newInputStream(path)) {
-                NDList.decode(manager, in).forEach(array -> arrays.put(array.getName(), array));
-            }
+    /// Reads the whole file, and makes an array of ONNX Runtime of each tensor. Closing collects the garbage, or its
+    /// collection would go on while the next library is measured.
+    private static OpenFile djl(Path path) throws IOException {
+        NDManager manager = NDManager.newBaseManager("OnnxRuntime");
+        Map<String, NDArray> arrays = new HashMap<>();
+        try (InputStream in = Files.newInputStream(path)) {
+            NDList.decode(manager, in).forEach(array -> arrays.put(array.getName(), array));
         }
-
-        @Override
-        public Collection<String> names() {
-            return arrays.keySet();
-        }
-
-        @Override
-        public MemorySegment bytes(String name) {
-            return MemorySegment.ofBuffer(array(name).toByteBuffer());
-        }
-
-        @Override
-        public float[] elements(String name) {
-            return array(name).toFloatArray();
-        }
-
-        private NDArray array(String name) {
-            return Objects.requireNonNull(arrays.get(name), name);
-        }
-
-        /// Collects the garbage too, or its collection would go on while the next library is measured.
-        @Override
-        public void close() {
-            manager.close();
-            arrays.clear();
-            System.gc();
-        }
+        Function<String, NDArray> array = name -> Objects.requireNonNull(arrays.get(name), name);
+        return new OpenFile(arrays::keySet, array.andThen(found -> MemorySegment.ofBuffer(found.toByteBuffer())),
+                array.andThen(NDArray::toFloatArray), () -> {
+                    manager.close();
+                    arrays.clear();
+                    System.gc();
+                });
     }
 }
