@@ -46,8 +46,9 @@ public final class Main {
                           directory in memory (/dev/shm): then it is compared with a plain copy
               --rounds N  counted rounds of each measurement
               --case CASE of scale and peers only this case: small, medium or large (16 MiB, 1 or 8 GiB), or few, many
-                          or most (10, 10 000 or 1 000 000 tensors); of peers also processes. Without it, peers
-                          leaves out large, which needs 48 GiB of the disk, and most; both take minutes
+                          or most (10, 10 000 or 1 000 000 tensors); of peers also processes, and jvm: a file of
+                          safetensors of 1 GiB compared with Jlama, DJL and a reader by hand. Without it, peers
+                          leaves out jvm, large, which needs 48 GiB of the disk, and most; both take minutes
 
             UNDERCROFT_PYTHON may name a Python that has torch, safetensors and numpy.""";
     private static final Map<String, Entry> BENCHMARKS = new LinkedHashMap<>();

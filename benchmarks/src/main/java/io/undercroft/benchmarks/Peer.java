@@ -21,8 +21,9 @@ import java.util.stream.Stream;
 /// see [JvmPeer]. A request is the name of a function and its arguments, separated by tabs; the reply is `ok` and what
 /// it returned, or `error` and why. The error output is that of this process.
 final class Peer implements AutoCloseable {
-    private static final List<String> JVM_FLAGS = List.of("-Xmx64m", "-XX:+UseSerialGC",
-            "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
+    private static final List<String> SMALL_HEAP = List.of("-Xmx64m", "-XX:+UseSerialGC");
+    private static final List<String> JVM_FLAGS = List.of("--enable-native-access=ALL-UNNAMED",
+            "--sun-misc-unsafe-memory-access=allow");
     private static final long PATIENCE_SECONDS = 30;
 
     private final List<String> command;
@@ -65,8 +66,19 @@ final class Peer implements AutoCloseable {
     /// @param main its main class
     /// @throws IOException if it cannot be started
     static Peer jvm(Class<?> main) throws IOException {
-        return new Peer(Stream.of(List.of(java()), JVM_FLAGS,
-                List.of("-cp", System.getProperty("java.class.path"), main.getName()))
+        return jvm(main, SMALL_HEAP, "");
+    }
+
+    /// {@return a new JVM that runs another program}
+    ///
+    /// @param main its main class
+    /// @param flags further flags of the JVM
+    /// @param classPath what follows the class path of this JVM
+    /// @param arguments what the program takes
+    /// @throws IOException if it cannot be started
+    static Peer jvm(Class<?> main, List<String> flags, String classPath, String... arguments) throws IOException {
+        return new Peer(Stream.of(List.of(java()), JVM_FLAGS, flags,
+                List.of("-cp", System.getProperty("java.class.path") + classPath, main.getName()), List.of(arguments))
                 .flatMap(List::stream).toList(), Map.of());
     }
 

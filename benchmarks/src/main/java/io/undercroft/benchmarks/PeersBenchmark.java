@@ -7,7 +7,9 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.storage.Storage;
 import io.undercroft.storage.Tensor;
+import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,6 +18,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.BiFunction;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /// Frequent operations on checkpoints by this library, PyTorch, safetensors and NumPy, each with files of its own
@@ -23,13 +26,14 @@ import java.util.stream.Stream;
 /// page cache and with the files read from the disk. Writes tables in Markdown and a chart as SVG. Below the tables of
 /// sizes are the limits of the machine, measured in the same run.
 final class PeersBenchmark {
-    private static final String OURS = "Undercroft";
+    private static final String OURS = SafetensorsPeer.UNDERCROFT;
     private static final String OURS_SAFETENSORS = "Undercroft, .safetensors";
     private static final String TORCH = "PyTorch";
     private static final String SAFETENSORS = "safetensors";
     private static final String NUMPY = "NumPy";
-    private static final List<String> COLUMNS = List.of(OURS, OURS_SAFETENSORS, TORCH, SAFETENSORS, NUMPY);
     private static final List<String> PEERS = List.of(TORCH, SAFETENSORS, NUMPY);
+    private static final List<String> JVM_PEERS = List.of(SafetensorsPeer.BY_HAND, SafetensorsPeer.JLAMA,
+            SafetensorsPeer.DJL);
     private static final int PAGE = 4096;
     /// Between two snapshots, one of this number of tensors changes.
     private static final int CHANGED = 100;
@@ -50,10 +54,13 @@ final class PeersBenchmark {
     private static final String NAMES = "open, the names of all tensors";
     private static final String LOAD = "load all into memory";
     private static final String TOUCH = "map all, read from each page";
+    private static final String ELEMENTS = "open, one tensor as float[]";
+    private static final String ALL_BYTES = "open, read all bytes of all tensors";
     /// The cases by their names, as `--case` takes them: three sizes in 256 tensors, three numbers of tensors of 32
-    /// bytes, and several processes with one file.
-    static final List<String> CASES = List.of("small", "medium", "large", "few", "many", "most", "processes");
-    /// The cases that need minutes, and 40 GiB of the disk or of patience, are measured on request.
+    /// bytes, several processes with one file, and libraries for the JVM.
+    static final List<String> CASES = List.of("small", "medium", "large", "few", "many", "most", "processes", "jvm");
+    /// The cases that need minutes, and 40 GiB of the disk or of patience, are measured on request, and libraries for
+    /// the JVM.
     private static final List<String> USUAL = List.of("small", "medium", "few", "many", "processes");
     private static final List<String> QUICK = List.of("small");
     private static final int PROCESSES = 4;
@@ -63,8 +70,9 @@ final class PeersBenchmark {
     private final List<DotChart> charts = new ArrayList<>();
     private final Peer python;
     private final Path npz;
-    /// The tensors of the case that is measured, their names in the report, and its chart.
+    /// The tensors of the case that is measured, their names in the report, the others that take part, and its chart.
     private Workload workload = Workload.LARGE;
+    private List<String> peers = PEERS;
     private DotChart chart = new DotChart("", 0);
 
     private PeersBenchmark(Bench bench) {
@@ -83,6 +91,7 @@ final class PeersBenchmark {
                 case "few" -> benchmark.measureTensors(new Workload("10 tensors of 32 bytes", 10, 2, 4));
                 case "many" -> benchmark.measureTensors(new Workload("10 000 tensors of 32 bytes", 10_000, 2, 4));
                 case "most" -> benchmark.measureMost(new Workload("1 000 000 tensors of 32 bytes", 1_000_000, 2, 4));
+                case "jvm" -> benchmark.measureJvm(Workload.large(bench));
                 default -> benchmark.measureProcesses(Workload.large(bench));
             }
             benchmark.write();
@@ -106,9 +115,14 @@ final class PeersBenchmark {
     }
 
     private void begin() {
-        chart = new DotChart(workload.what(), PEERS.size() + 1);
-        table(Stream.of(List.of(workload.what()), COLUMNS, List.of("compared with the fastest other"))
+        chart = new DotChart(workload.what(), peers.size() + 1);
+        table(Stream.of(List.of(workload.what()), columns(), List.of("compared with the fastest other"))
                 .flatMap(List::stream).toArray(String[]::new));
+    }
+
+    private List<String> columns() {
+        List<String> ours = peers.equals(PEERS) ? List.of(OURS, OURS_SAFETENSORS) : List.of(OURS);
+        return Stream.concat(ours.stream(), peers.stream()).toList();
     }
 
     private void table(String... titles) {
@@ -263,6 +277,36 @@ final class PeersBenchmark {
         tables.append(Bench.row(List.of(what, (growth >> 20) + " MiB", String.format(Locale.ROOT, "%.2f", copies))));
     }
 
+    // ---- libraries for the JVM ----
+
+    /// A `.safetensors` file in the page cache, read by this library, by hand, and by libraries that a program on the
+    /// JVM may use instead: each in a JVM of its own with the default heap, which has nothing else to run.
+    private void measureJvm(Workload made) throws IOException {
+        prepare(made, false);
+        python.ask("forget");
+        peers = JVM_PEERS;
+        begin();
+        List<String> flags = List.of("--add-modules=jdk.incubator.vector", "-Dai.djl.offline=true");
+        Path libraries = Path.of(System.getProperty("undercroft.repository"), "benchmarks/target/other-libraries");
+        String classPath = File.pathSeparator + Files.readString(libraries);
+        List<Peer> jvms = new ArrayList<>();
+        try {
+            for (String library : columns()) {
+                jvms.add(Peer.jvm(SafetensorsPeer.class, flags, classPath, library));
+            }
+            openingJob(NAMES, bench.warmUp(), readers(jvms, "names", bench.safetensors()));
+            openingJob(ELEMENTS, bench.warmUp(), readers(jvms, "one", bench.safetensors(), made.someName()));
+            job(ALL_BYTES, bench.warmUp(), readers(jvms, "all", bench.safetensors()));
+        } finally {
+            jvms.forEach(Peer::close);
+        }
+        end();
+    }
+
+    private List<Contender> readers(List<Peer> jvms, Object... request) {
+        return IntStream.range(0, jvms.size()).mapToObj(i -> jvms.get(i).contender(columns().get(i), request)).toList();
+    }
+
     // ---- contenders ----
 
     private static List<Contender> refreshed(List<Contender> contenders, long nbytes) {
@@ -399,19 +443,23 @@ final class PeersBenchmark {
     }
 
     private void openingJob(String what, List<Contender> contenders) throws IOException {
-        report(what, Rounds.bounded(WARM_UP, Math.max(bench.rounds(), ROUNDS_OF_OPENS)).time(contenders));
+        openingJob(what, WARM_UP, contenders);
+    }
+
+    private void openingJob(String what, Duration warmUp, List<Contender> contenders) throws IOException {
+        report(what, Rounds.bounded(warmUp, Math.max(bench.rounds(), ROUNDS_OF_OPENS)).time(contenders));
     }
 
     private void report(String what, Timings timings) throws IOException {
         String job = workload.what() + ", " + what + ": ";
         List<String> present = timings.contenders();
-        List<String> others = PEERS.stream().filter(present::contains).toList();
+        List<String> others = peers.stream().filter(present::contains).toList();
         present.forEach(contender -> bench.add(timings.millis(job, contender)));
         others.forEach(other -> bench.add(timings.compared(job, OURS, other)));
         String fastest = others.stream().min(Comparator.comparingDouble(other -> timings.of(other).median()))
                 .orElseThrow();
         Samples ratio = timings.speedup(OURS, fastest);
-        Stream<String> times = COLUMNS.stream()
+        Stream<String> times = columns().stream()
                 .map(column -> present.contains(column) ? Timings.shown(timings.of(column).median()) : "");
         String compared = String.format(Locale.ROOT, "%.3g x (%.3g to %.3g)", ratio.median(), ratio.quantile(0.25),
                 ratio.quantile(0.75));
@@ -419,7 +467,7 @@ final class PeersBenchmark {
         chart.row(what);
         for (String column : present) {
             if (!column.equals(OURS_SAFETENSORS)) {
-                chart.point(column, column.equals(OURS) ? 0 : 1 + PEERS.indexOf(column), timings.of(column).median());
+                chart.point(column, column.equals(OURS) ? 0 : 1 + peers.indexOf(column), timings.of(column).median());
             }
         }
         write();

@@ -34,8 +34,8 @@ record Rounds(Duration warmUp, int counted, double slow, double most) {
         return new Rounds(warmUp, counted, Math.max(SLOW_SECONDS, warmUp.toNanos() / 1e9), MOST_SECONDS);
     }
 
-    /// Runs every contender once in each round; each round starts with the next one, so that none always follows the
-    /// same.
+    /// Runs every contender once in each round; each round starts with the next one, and every second round goes
+    /// backwards, so that none always follows the same.
     ///
     /// @param contenders at least one
     /// @return the seconds of the counted rounds
@@ -49,7 +49,7 @@ record Rounds(Duration warmUp, int counted, double slow, double most) {
         double witness = Double.NaN;
         for (int round = 0; round < counted; round++) {
             for (int turn = 0; turn < contenders.size(); turn++) {
-                int i = (round + turn) % contenders.size();
+                int i = (round + (round % 2 == 0 ? turn : contenders.size() - turn)) % contenders.size();
                 List<Double> there = seconds.get(i);
                 if (there.size() > round || there.stream().mapToDouble(Double::doubleValue).sum() >= most) {
                     continue;

@@ -26,6 +26,12 @@ class RoundsTest {
     }
 
     @Test
+    void everySecondRoundGoesBackwardsSoThatNoneAlwaysFollowsTheSame() throws IOException {
+        new Rounds(Duration.ZERO, 4).time(List.of(contender("a", 0), contender("b", 0), contender("c", 0)));
+        assertThat(String.join("", order)).isEqualTo("abc" + "bac" + "cab" + "acb");
+    }
+
+    @Test
     void whatIsRunToWarmUpIsNotCounted() throws IOException {
         var samples = new Rounds(Duration.ofMillis(1), 1).time(List.of(contender("a", 0)));
         assertThat(order).hasSizeGreaterThan(2);
