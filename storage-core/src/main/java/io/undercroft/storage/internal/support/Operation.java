@@ -82,7 +82,6 @@ public enum Operation {
             this.event = event;
         }
 
-        @SuppressWarnings("EnumOrdinal") // An index of the list, which has one for each of them.
         static Timing begin(Operation operation) {
             Event event = Objects.requireNonNull(EVENTS.get(operation)).newEvent();
             event.begin();
