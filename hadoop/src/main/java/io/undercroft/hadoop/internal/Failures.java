@@ -1,5 +1,6 @@
 package io.undercroft.hadoop.internal;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import java.io.EOFException;
@@ -158,12 +159,12 @@ final class Failures {
         return false;
     }
 
-    /// {@return the first line of a message, which may have many}
+    /// {@return the first line of a message, which may have many, and repeat what a store has sent}
     ///
     /// @param failure what was thrown
     static String message(Throwable failure) {
         String text = String.valueOf(failure.getMessage()).lines().findFirst().orElse("").strip();
         String line = text.length() > LONGEST ? text.substring(0, LONGEST) + "…" : text;
-        return failure.getClass().getSimpleName() + (line.isEmpty() ? "" : ": " + line);
+        return failure.getClass().getSimpleName() + (line.isEmpty() ? "" : ": " + FormatException.printable(line));
     }
 }

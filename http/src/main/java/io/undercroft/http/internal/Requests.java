@@ -1,5 +1,6 @@
 package io.undercroft.http.internal;
 
+import io.undercroft.format.FormatException;
 import io.undercroft.mmap.RemoteFileException;
 import io.undercroft.mmap.RemoteFileException.Kind;
 import io.undercroft.mmap.internal.support.Retries;
@@ -203,7 +204,7 @@ final class Requests {
             }
             if (cause instanceof SSLException) {
                 return new RemoteFileException(location.toString(), Kind.UNAVAILABLE,
-                        "there is no trusted connection to the server (" + cause.getMessage()
+                        "there is no trusted connection to the server (" + message(cause)
                                 + "); check that its certificate is for this host and valid now, and if you trust it "
                                 + "or its issuer, add that to a trust store (keytool -importcert -noprompt -alias "
                                 + "server -file CERTIFICATE -keystore FILE -storepass PASSWORD) and start Java with "
@@ -216,8 +217,13 @@ final class Requests {
         }
         String what = failure instanceof ConnectException
                 ? "the server cannot be connected to"
-                : "the connection broke (" + (failure == null ? "" : failure.getMessage()) + ")";
+                : "the connection broke (" + (failure == null ? "" : message(failure)) + ")";
         return new TransientException(what, Optional.empty(), failure);
+    }
+
+    /// The JDK repeats what a server has sent.
+    private static String message(Throwable failure) {
+        return FormatException.printable(String.valueOf(failure.getMessage()));
     }
 
     private void checkOpen() throws IOException {

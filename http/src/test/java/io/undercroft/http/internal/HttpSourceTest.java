@@ -11,7 +11,11 @@ import io.undercroft.serializer.OpenOptions;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -148,6 +152,27 @@ class HttpSourceTest {
         assertFails(kind, this::open).hasMessageContaining(hint)
                 .hasMessageStartingWith(server.uri("file.bin").toString());
         assertThat(server.seen).hasSize(kind == Kind.UNAVAILABLE ? ATTEMPTS : 1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"HTTP/1.1\r\u001b[2J\r\n\r\n", "HTTP/1.E\r\r\n\r\n"})
+    void aMessageIsOneLineWhateverTheServerSends(String answer) throws IOException {
+        try (ServerSocket broken = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+            Thread.startVirtualThread(() -> respond(broken, answer));
+            URI uri = URI.create("http://127.0.0.1:" + broken.getLocalPort() + "/file");
+            assertFails(Kind.UNAVAILABLE, () -> open(uri)).message().doesNotContainPattern("\\p{Cntrl}");
+        }
+    }
+
+    private static void respond(ServerSocket server, String answer) {
+        while (!server.isClosed()) {
+            try (Socket client = server.accept()) {
+                var _ = client.getInputStream().read(new byte[1 << 12]);
+                client.getOutputStream().write(answer.getBytes(StandardCharsets.ISO_8859_1));
+            } catch (IOException _) {
+                // Closed.
+            }
+        }
     }
 
     @ParameterizedTest
