@@ -119,10 +119,9 @@ public final class Follower implements AutoCloseable {
         try {
             Version before = newest;
             Timing timing = Operation.FOLLOW.begin();
-            Checkpoint attached = attachment.attach();
-            timing.end(name, attached.fileSizes().firstEntry().getValue());
-            newest = new Version(attached);
+            newest = new Version(attachment.attach());
             before.release();
+            timing.end(name, newest.checkpoint.fileSizes().firstEntry().getValue());
         } catch (SharedMemoryException e) {
             if (e.reason() != Reason.NOT_FOUND) {
                 throw e;

@@ -125,10 +125,10 @@ final class StorageBacking implements Runnable {
         }
         Timing timing = (isDecoded ? Operation.DECODE : Operation.MAP).begin();
         Allocation made = source.get().checkSize(owner.nbytes());
-        timing.end(owner.owner().orElse(null), owner.nbytes());
         allocation = made;
         source = null;
         cleanAfter(owner);
+        timing.end(owner.owner().orElse(null), owner.nbytes());
         return made;
     }
 

@@ -13,7 +13,7 @@ import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 
 /// A file that passes every checksum, and says of Java objects what no save would, is opened or refused.
-/// `property-tests/run objects` tries as many as there is time for.
+/// `property-tests/run objects` tries more.
 class ObjectTreeLawsTest {
     @Provide
     Arbitrary<StateSketch> states() {

@@ -18,8 +18,8 @@ import java.util.SplittableRandom;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/// Writes as many random states as there is time for in every [Dialect], and checks every [ForeignLaw] of the files. Of
-/// five states four are of the kind that the format was made for, and one is any.
+/// Writes many random states in every [Dialect], and checks every [ForeignLaw] of the files. Of five states four are of
+/// the kind that the format was made for, and one is any.
 public final class ForeignProof {
     private static final int SHOWN = 3;
 

@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/// Damages files of the formats of others for as long as there is time, and reads them; see [ForeignFuzz].
+/// Damages many files of the formats of others, and reads them; see [ForeignFuzz].
 public final class FuzzProof {
     private FuzzProof() {}
 

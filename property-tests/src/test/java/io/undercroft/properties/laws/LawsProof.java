@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/// Checks every [Law] of as many random states as there is time for, and makes as many [histories][History] of files.
+/// Checks every [Law] of many random states, and makes many [histories][History] of files.
 public final class LawsProof {
     private static final int STEPS = 8;
 

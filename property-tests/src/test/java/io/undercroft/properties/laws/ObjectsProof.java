@@ -18,8 +18,8 @@ import java.util.SplittableRandom;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/// Saves and opens as many random states of Java objects as there is time for, by every law that holds of them, and
-/// opens as many files whose trees were damaged or mixed up and summed up anew.
+/// Saves and opens many random states of Java objects, by every law that holds of them, and opens as many files whose
+/// trees were damaged or mixed up and summed up anew.
 public final class ObjectsProof {
     private static final int MAX_STRIKES = 100;
 
