@@ -75,10 +75,10 @@ public final class CodingPlan {
     /// @param storage the number of the storage
     /// @param length the size of the chunk in bytes
     public int width(int storage, long length) {
-        Subject subject = byStorage.get(storage);
         if (!isCompressing() || length < LEAST) {
             return 0;
         }
+        Subject subject = byStorage.get(storage);
         return Coding.width(subject == null ? 1 : Math.max(1, subject.dtype.bits() / Byte.SIZE), length);
     }
 
@@ -88,7 +88,7 @@ public final class CodingPlan {
     /// @param start the first byte of the chunk in it
     /// @param length the size of the chunk in bytes
     public @Nullable Place reference(int storage, long start, long length) {
-        return references.get(new Part(storage, start, length));
+        return references.isEmpty() ? null : references.get(new Part(storage, start, length));
     }
 
     /// Adds what the tensors of the same names, element types and sizes have in a snapshot, for chunks that have no

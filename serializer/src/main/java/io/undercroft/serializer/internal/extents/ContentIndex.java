@@ -9,6 +9,7 @@ import io.undercroft.format.internal.ExtentKind;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.ExtentSums;
 import io.undercroft.format.internal.Snapshot;
+import io.undercroft.format.internal.StorageRecord;
 import io.undercroft.mmap.AnonymousMemory;
 import io.undercroft.mmap.FileBacking;
 import io.undercroft.mmap.MapMode;
@@ -96,6 +97,23 @@ public final class ContentIndex {
 
         List<Place> places(int storage) {
             return snapshot.extents(storage).stream().filter(this::has).map(extent -> Place.of(extent, base)).toList();
+        }
+
+        /// {@return whether the places of a storage are these} Makes no list of them.
+        boolean hasPlaces(int storage, List<Place> places) {
+            StorageRecord stored = snapshot.storage(storage);
+            int end = stored.firstExtent() + stored.extentCount();
+            int found = 0;
+            for (int number = stored.firstExtent(); number < end; number++) {
+                ExtentRecord extent = snapshot.extent(number);
+                if (has(extent)) {
+                    if (found == places.size() || !places.get(found).equals(Place.of(extent, base))) {
+                        return false;
+                    }
+                    found++;
+                }
+            }
+            return found == places.size();
         }
     }
 
@@ -262,7 +280,7 @@ public final class ContentIndex {
     private boolean isInParent(int number, List<Place> found) {
         for (Listed listed : snapshots) {
             if (listed.base == Place.THIS_FILE && number < listed.snapshot.storageCount()) {
-                return listed.places(number).equals(found);
+                return listed.hasPlaces(number, found);
             }
         }
         return false;

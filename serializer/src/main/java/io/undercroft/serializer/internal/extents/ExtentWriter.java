@@ -31,10 +31,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.channels.ClosedByInterruptException;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /// Writes the bytes of storages: divides them into chunks and finds a place for each, which is that of equal bytes, or
@@ -88,7 +86,8 @@ public final class ExtentWriter {
     private final SaveOptions options;
     private final CodingPlan coding;
     private final Turns turns = new Turns();
-    private final Map<Integer, List<Extent>> extents = new HashMap<>();
+    /// The extents of each storage, by its number.
+    private List<List<Extent>> extents = List.of();
     private long position;
     // Bytes of storages that are written, reused and skipped.
     private long unreached;
@@ -112,9 +111,11 @@ public final class ExtentWriter {
         /// @param sink the sink for its bytes
         /// @param source the source to read them from; null if there is none
         /// @param chunkLog2 the logarithm of the chunk size in bytes
+        /// @param storages the number of storages that it gets
         /// @throws IOException if reading fails
-        public static Destination ofNewFile(Sink sink, @Nullable ByteSource source, int chunkLog2) throws IOException {
-            ContentIndex known = new ContentIndex(new PlaceTable(0));
+        public static Destination ofNewFile(Sink sink, @Nullable ByteSource source, int chunkLog2, int storages)
+                throws IOException {
+            ContentIndex known = new ContentIndex(new PlaceTable(storages));
             if (source != null) {
                 known.addFile(Place.THIS_FILE, source);
             }
@@ -152,15 +153,19 @@ public final class ExtentWriter {
     /// Writes storages.
     ///
     /// @param storages the storages
-    /// @return the extents of each in order, by its number
+    /// @return the extents of each in order
     /// @throws IOException if reading or writing fails
-    public Map<Integer, List<Extent>> write(List<PlannedStorage> storages) throws IOException {
+    public List<List<Extent>> write(List<PlannedStorage> storages) throws IOException {
         List<PlannedStorage> inFileOrder = new ArrayList<>();
+        extents = new ArrayList<>(storages.size());
         for (PlannedStorage storage : storages) {
+            // Most storages have one extent.
+            List<Extent> made = new ArrayList<>(1);
+            extents.add(made);
             if (!storage.device().isMeta()) {
                 inFileOrder.add(storage);
             } else if (storage.nbytes() > 0) {
-                extents.put(storage.number(), List.of(new Extent.Zero(storage.nbytes())));
+                made.add(new Extent.Zero(storage.nbytes()));
             }
         }
         Progress progress = new Progress(options.progress(),
@@ -594,7 +599,7 @@ public final class ExtentWriter {
                 if (chunk.isFirst()) {
                     writtenBefore = written;
                 }
-                List<Extent> before = extents.computeIfAbsent(chunk.storage().number(), _ -> new ArrayList<>());
+                List<Extent> before = extents.get(chunk.storage().number());
                 place(chunk, outcomes.get(i), before);
                 if (chunk.isLast()) {
                     countShared(chunk.storage().number(), before);
@@ -677,14 +682,15 @@ public final class ExtentWriter {
         }
 
         private void countShared(int number, List<Extent> extents) {
+            long writtenOfIt = written - writtenBefore;
+            long shared = -writtenOfIt;
             List<Place> places = new ArrayList<>(extents.size());
             for (Extent extent : extents) {
                 if (extent instanceof Extent.Stored(Place place, _, _)) {
                     places.add(place);
+                    shared += place.length();
                 }
             }
-            long writtenOfIt = written - writtenBefore;
-            long shared = places.stream().mapToLong(Place::length).sum() - writtenOfIt;
             if (writtenOfIt == 0 ? known.addFoundStorage(number, places) : known.addStorage(places)) {
                 sharedStorages += shared;
             } else {

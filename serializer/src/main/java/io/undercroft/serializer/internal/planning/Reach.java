@@ -8,19 +8,18 @@ import io.undercroft.storage.Tensor;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 
 /// The bytes of storages that the tensors of a state use: those between the first and the last element of each tensor.
 /// The others need not be saved, for instance most of a large storage of which only a small slice is still used.
 public final class Reach {
-    private final Map<Storage, List<Span>> spans;
+    private final IdentityHashMap<Storage, List<Span>> spans;
     private long identity;
 
     private Reach(int storages) {
-        this.spans = HashMap.newHashMap(storages);
+        this.spans = new IdentityHashMap<>(storages);
     }
 
     /// {@return the bytes that the tensors of a state use}

@@ -17,12 +17,12 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /// The tree of a state to be saved, in which every tensor can be read.
@@ -111,7 +111,9 @@ public record ReadableState(@Nullable Object tree, StateIndex names, List<Loss> 
 
     /// {@return the locations of its storages: of the files that it was opened from}
     public Set<String> sources() {
-        return names.storages().stream().flatMap(storage -> storage.location().stream()).collect(Collectors.toSet());
+        Set<String> locations = new HashSet<>();
+        names.storages().forEach(storage -> storage.location().ifPresent(locations::add));
+        return locations;
     }
 
     /// {@return a copy of the state, so that another thread can save it while the caller changes the state} Tensors

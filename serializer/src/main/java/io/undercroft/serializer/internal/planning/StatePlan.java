@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -212,54 +213,63 @@ public final class StatePlan {
     private static final class Planning implements StateEncoder.Numbers {
         private final StateIndex names;
         private final Map<Storage, List<Span>> zeros;
-        private final SequencedMap<Storage, Integer> storages;
-        private final SequencedMap<Tensor, Integer> tensors;
+        private final Numbered<Storage> storages;
+        private final Numbered<Tensor> tensors;
         private final SequencedMap<DTypeRecord, Integer> dtypes = new LinkedHashMap<>();
         private final Map<DType, Integer> numbersOfDTypes = new HashMap<>();
 
         Planning(StateIndex names, Map<Storage, List<Span>> zeros) {
             this.names = names;
             this.zeros = zeros;
-            this.storages = numbered(names.storages());
-            this.tensors = numbered(names.tensors().values());
+            this.storages = new Numbered<>(names.storages());
+            this.tensors = new Numbered<>(names.tensors().values());
         }
 
-        /// {@return objects whose equality is identity, each with its number in the order in which they first come}
-        private static <T> SequencedMap<T, Integer> numbered(Collection<T> objects) {
-            SequencedMap<T, Integer> numbers = LinkedHashMap.newLinkedHashMap(objects.size());
-            objects.forEach(object -> numbers.putIfAbsent(object, numbers.size()));
-            return numbers;
+        /// Objects, by identity, each once and with its number in the order in which they first come.
+        private static final class Numbered<T> {
+            private final List<T> objects;
+            private final IdentityHashMap<T, Integer> numbers;
+
+            Numbered(Collection<T> objects) {
+                this.objects = new ArrayList<>(objects.size());
+                this.numbers = new IdentityHashMap<>(objects.size());
+                for (T object : objects) {
+                    if (numbers.putIfAbsent(object, this.objects.size()) == null) {
+                        this.objects.add(object);
+                    }
+                }
+            }
+
+            int of(T object) {
+                Integer number = numbers.get(object);
+                if (number == null) {
+                    throw new IllegalArgumentException(object + " was added to the state while it was being saved");
+                }
+                return number;
+            }
         }
 
         Reach reach(SaveOptions options) {
-            Reach reach = Reach.of(names, tensors.sequencedKeySet(), storages.sequencedKeySet());
+            Reach reach = Reach.of(names, tensors.objects, storages.objects);
             if (options.savesWholeStorages()) {
-                reach.addUnused(storages.sequencedKeySet());
+                reach.addUnused(storages.objects);
             }
             return reach;
-        }
-
-        private static <T> int number(Map<T, Integer> numbers, T object) {
-            Integer number = numbers.get(object);
-            if (number == null) {
-                throw new IllegalArgumentException(object + " was added to the state while it was being saved");
-            }
-            return number;
         }
 
         /// The tree precedes the tensors, since it numbers its element types first.
         StatePlan plan(ReadableState state, Reach reach) {
             byte[] tree = StateEncoder.encode(state.tree(), this, names::pathOf);
-            List<TensorRecord> records = tensors.sequencedKeySet().stream().map(this::record).toList();
+            List<TensorRecord> records = tensors.objects.stream().map(this::record).toList();
             List<Name> named = new ArrayList<>(names.tensors().size());
-            names.tensors().forEach((name, tensor) -> named.add(new Name(name, number(tensors, tensor))));
+            names.tensors().forEach((name, tensor) -> named.add(new Name(name, tensors.of(tensor))));
             return new StatePlan(tree, List.copyOf(dtypes.sequencedKeySet()), records, named, planned(reach),
                     reach.identity(), state.leftOut(), state.sources());
         }
 
         private List<PlannedStorage> planned(Reach reach) {
-            List<PlannedStorage> planned = new ArrayList<>(storages.size());
-            for (Storage storage : storages.sequencedKeySet()) {
+            List<PlannedStorage> planned = new ArrayList<>(storages.objects.size());
+            for (Storage storage : storages.objects) {
                 planned.add(PlannedStorage.of(planned.size(), storage, reach.spans(storage),
                         zeros.getOrDefault(storage, List.of())));
             }
@@ -268,7 +278,7 @@ public final class StatePlan {
 
         private TensorRecord record(Tensor tensor) {
             DType dtype = tensor.dtype();
-            return new TensorRecord(of(dtype), number(storages, tensor.storage()), byteOffset(tensor),
+            return new TensorRecord(of(dtype), storages.of(tensor.storage()), byteOffset(tensor),
                     ElementPositions.bitOf(tensor.storageOffset(), dtype.bits()),
                     TensorFlags.toFile(tensor.flags()), tensor.shape().toArray(), tensor.stride());
         }
@@ -289,12 +299,12 @@ public final class StatePlan {
 
         @Override
         public int of(Tensor tensor) {
-            return number(tensors, tensor);
+            return tensors.of(tensor);
         }
 
         @Override
         public int of(Storage storage) {
-            return number(storages, storage);
+            return storages.of(storage);
         }
 
         @Override

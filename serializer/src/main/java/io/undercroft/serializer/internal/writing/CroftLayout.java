@@ -28,7 +28,6 @@ import java.lang.foreign.MemorySegment;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -87,7 +86,8 @@ final class CroftLayout implements Sink {
             @Nullable ByteSource source) throws IOException {
         int chunkLog2 = chunkLog2(options);
         CroftLayout file = new CroftLayout(sink, chunkLog2, options.uuid().orElse(null));
-        Written written = write(plan, options, bases, Destination.ofNewFile(file, source, chunkLog2), List.of());
+        Destination destination = Destination.ofNewFile(file, source, chunkLog2, plan.storages().size());
+        Written written = write(plan, options, bases, destination, List.of());
         file.add(written.index, written.end, timeMillis(options), options.message());
         file.finish();
         return written.report;
@@ -133,11 +133,11 @@ final class CroftLayout implements Sink {
         plan.addTo(coding);
         bases.addTo(coding, parent);
         ExtentWriter writer = new ExtentWriter(destination, options, coding);
-        Map<Integer, List<Extent>> extents = writer.write(plan.storages());
+        List<List<Extent>> extents = writer.write(plan.storages());
         // Bases that no extent names are left out by the builder.
         bases.records().forEach(index::addBase);
         for (PlannedStorage storage : plan.storages()) {
-            extents.getOrDefault(storage.number(), List.of()).forEach(extent -> add(extent, index));
+            extents.get(storage.number()).forEach(extent -> add(extent, index));
             index.addStorage(storage.device().toString());
         }
         plan.addTensorsTo(index);
