@@ -6,7 +6,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -47,7 +46,19 @@ final class Site {
     private record Section(String title, List<Entry> entries) {
     }
 
+    /// @param source a page of the repository, perhaps with an anchor, or a page of the Javadoc
     private record Entry(String source, String label) {
+        boolean isJavadoc() {
+            return source.startsWith(JAVADOC);
+        }
+
+        String page() {
+            return source.split("#", 2)[0];
+        }
+
+        String anchor() {
+            return source.substring(page().length());
+        }
     }
 
     private record Anchor(String id, String text, int level) {
@@ -57,11 +68,15 @@ final class Site {
     private record Passage(String address, String page, String heading, String text) {
     }
 
+    /// Where the Javadoc is. It is made before the other pages.
+    private static final String JAVADOC = "api/";
     private static final List<Section> MENU = List.of(
             new Section("Use it", List.of(new Entry("README.md", "Overview"), new Entry("docs/guide.md", "Guide"),
+                    new Entry("docs/guide.md#serve-a-model-from-n-jvms", "Serve a model"),
                     new Entry("docs/concepts.md", "Concepts"), new Entry("docs/command.md", "The command"),
                     new Entry("docs/python.md", "Python"))),
             new Section("Reference", List.of(new Entry("docs/features.md", "Features"),
+                    new Entry(JAVADOC + "index.html", "API"),
                     new Entry("docs/formats.md", "File formats"), new Entry("format-spec/SPEC.md", "The .croft format"),
                     new Entry("docs/inspect-json.md", "JSON of inspect"))),
             new Section("Trust it", List.of(new Entry("docs/testing.md", "How it is tested"),
@@ -118,9 +133,8 @@ final class Site {
     }
 
     private void make() throws IOException {
-        deleteOutput();
         for (Section section : MENU) {
-            section.entries().forEach(entry -> need(entry.source()));
+            section.entries().stream().filter(entry -> !entry.isJavadoc()).forEach(entry -> need(entry.page()));
         }
         everyPageIsInTheMenu();
         for (String source = open.poll(); source != null; source = open.poll()) {
@@ -131,16 +145,6 @@ final class Site {
             Files.copy(repository.resolve("docs/site").resolve(asset), output.resolve(asset));
         }
         checkLinks();
-    }
-
-    private void deleteOutput() throws IOException {
-        if (Files.exists(output)) {
-            try (Stream<Path> old = Files.walk(output)) {
-                for (Path path : old.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(path);
-                }
-            }
-        }
     }
 
     private void everyPageIsInTheMenu() throws IOException {
@@ -281,7 +285,8 @@ final class Site {
         for (Section section : MENU) {
             menu.append("<h2>").append(section.title()).append("</h2>\n<ul>\n");
             for (Entry entry : section.entries()) {
-                menu.append("<li><a href=\"").append(root).append(target(entry.source())).append('"')
+                String link = entry.isJavadoc() ? entry.source() : target(entry.page()) + entry.anchor();
+                menu.append("<li><a href=\"").append(root).append(link).append('"')
                         .append(entry.source().equals(source) ? " aria-current=\"page\"" : "").append('>')
                         .append(escape(entry.label())).append("</a></li>\n");
             }
@@ -373,7 +378,9 @@ final class Site {
         try (Stream<Path> files = Files.walk(output)) {
             for (Path file : files.filter(Files::isRegularFile).sorted().toList()) {
                 String address = output.relativize(file).toString();
-                String text = address.endsWith(".html") ? Files.readString(file, UTF_8) : "";
+                // What javadoc makes has the links that it found.
+                boolean isPage = address.endsWith(".html") && !address.startsWith(JAVADOC);
+                String text = isPage ? Files.readString(file, UTF_8) : "";
                 texts.put(address, text);
                 ids.put(address, ID.matcher(text).results().map(id -> id.group(1)).collect(Collectors.toSet()));
             }
