@@ -181,7 +181,8 @@ class EvolutionTest {
     @Test
     void withoutOneTheComponentsThatDifferAreNamed() throws IOException {
         assertRefused(saved(), StateClasses.of().named(NAME, Optimizer2.class), "CROFT-OBJECT",
-                "was saved without 'learningRate', 'amsgrad' of the record " + Optimizer2.class.getName(),
+                "was saved without 'learningRate', 'amsgrad' of the record " + Optimizer2.class.getName()
+                        + ", and with 'rate', which it does not have",
                 "Register an upgrader that adds it: StateClasses.upgrading(Optimizer2.class");
         assertRefused(saved(),
                 StateClasses.of().named(NAME, Optimizer2.class).upgrading(Optimizer2.class, components -> {

@@ -67,6 +67,21 @@ class ExportTest {
                 .isInstanceOf(IllegalArgumentException.class).hasMessageEndingWith("; did you mean 'croft'?");
     }
 
+    @Test
+    void aSuffixWithATypingErrorMakesNoCroftFile() throws IOException {
+        for (String wrong : List.of("a.safetensor", "a.SafeTensors2", "a.ckptt", "a.pikle")) {
+            assertThatThrownBy(() -> Checkpoint.save(folder.resolve(wrong), few()))
+                    .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("; did you mean '.");
+        }
+        assertThat(folder).isEmptyDirectory();
+
+        Checkpoint.save(folder.resolve("a.safetensor"), few(), SaveOptions.defaults().format("croft"));
+
+        for (String other : List.of("a", "a.weights", "a.v1", "run.step7", ".hidden")) {
+            assertThat(Checkpoint.save(folder.resolve(other), few()).format()).isEqualTo("croft");
+        }
+    }
+
     /// The format has no checksums, and does not say so when it is verified.
     @Test
     void aFileWithoutChecksumsIsNotCalledIntact() throws IOException {

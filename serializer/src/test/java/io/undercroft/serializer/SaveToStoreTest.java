@@ -152,6 +152,9 @@ class SaveToStoreTest {
         assertThatExceptionOfType(RemoteFileException.class)
                 .isThrownBy(() -> Checkpoint.save(URI.create("nowhere://a/a.croft"), Map.of()))
                 .withMessageContaining("the known schemes are file, folder");
+        assertThatExceptionOfType(RemoteFileException.class)
+                .isThrownBy(() -> Checkpoint.save(URI.create("s3://bucket/a.croft"), Map.of()))
+                .withMessageContaining("has the scheme s3a");
         assertThatThrownBy(() -> Checkpoint.save(URI.create("a.croft"), Map.of()))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("no scheme");
     }

@@ -155,7 +155,7 @@ public abstract sealed class Tensor {
     /// Creates a tensor on a new storage, with all elements set to a number.
     ///
     /// @param dtype the type of the elements
-    /// @param value the number; converted as [#setDouble(long[],double)] does
+    /// @param value the number; converted as [#setDouble(long\[\],double)] does
     /// @param sizes the size in each dimension
     /// @return the tensor
     /// @throws IllegalArgumentException as [#zeros(DType,long...)]
@@ -166,7 +166,7 @@ public abstract sealed class Tensor {
     /// Creates a tensor on a new storage, with all elements set to a number.
     ///
     /// @param dtype the type of the elements
-    /// @param value the number; converted as [#setLong(long[],long)] does
+    /// @param value the number; converted as [#setLong(long\[\],long)] does
     /// @param sizes the size in each dimension
     /// @return the tensor
     /// @throws IllegalArgumentException as [#zeros(DType,long...)]
@@ -597,7 +597,7 @@ public abstract sealed class Tensor {
         setDoubleAt(position(index), value);
     }
 
-    /// Writes one element of a tensor of one dimension, as [#setDouble(long[],double)].
+    /// Writes one element of a tensor of one dimension, as [#setDouble(long\[\],double)].
     ///
     /// @param i its index, negative from the end
     /// @param value the value
@@ -605,7 +605,7 @@ public abstract sealed class Tensor {
         setDoubleAt(position(i), value);
     }
 
-    /// Writes one element of a tensor of two dimensions, as [#setDouble(long[],double)].
+    /// Writes one element of a tensor of two dimensions, as [#setDouble(long\[\],double)].
     ///
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
@@ -614,16 +614,16 @@ public abstract sealed class Tensor {
         setDoubleAt(position(i, j), value);
     }
 
-    /// Writes one element, converted as [#setDouble(long[],double)] does.
+    /// Writes one element, converted as [#setDouble(long\[\],double)] does.
     ///
     /// @param index one index for each dimension, negative from the end
     /// @param value the value
-    /// @throws IndexOutOfBoundsException as [#setDouble(long[],double)], which throws the same exceptions
+    /// @throws IndexOutOfBoundsException as [#setDouble(long\[\],double)], which throws the same exceptions
     public void setFloat(long[] index, float value) {
         setDoubleAt(position(index), value);
     }
 
-    /// Writes one element of a tensor of one dimension, converted as [#setDouble(long[],double)] does.
+    /// Writes one element of a tensor of one dimension, converted as [#setDouble(long\[\],double)] does.
     ///
     /// @param i its index, negative from the end
     /// @param value the value
@@ -631,7 +631,7 @@ public abstract sealed class Tensor {
         setDoubleAt(position(i), value);
     }
 
-    /// Writes one element of a tensor of two dimensions, converted as [#setDouble(long[],double)] does.
+    /// Writes one element of a tensor of two dimensions, converted as [#setDouble(long\[\],double)] does.
     ///
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
@@ -652,7 +652,7 @@ public abstract sealed class Tensor {
         setLongAt(position(index), value);
     }
 
-    /// Writes one element of a tensor of one dimension, as [#setLong(long[],long)].
+    /// Writes one element of a tensor of one dimension, as [#setLong(long\[\],long)].
     ///
     /// @param i its index, negative from the end
     /// @param value the value
@@ -660,7 +660,7 @@ public abstract sealed class Tensor {
         setLongAt(position(i), value);
     }
 
-    /// Writes one element of a tensor of two dimensions, as [#setLong(long[],long)].
+    /// Writes one element of a tensor of two dimensions, as [#setLong(long\[\],long)].
     ///
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
@@ -681,7 +681,7 @@ public abstract sealed class Tensor {
         setComplexAt(position(index), value);
     }
 
-    /// Writes one element of a tensor of one dimension, as [#setComplex(long[],Complex)].
+    /// Writes one element of a tensor of one dimension, as [#setComplex(long\[\],Complex)].
     ///
     /// @param i its index, negative from the end
     /// @param value the value
@@ -689,7 +689,7 @@ public abstract sealed class Tensor {
         setComplexAt(position(i), value);
     }
 
-    /// Writes one element of a tensor of two dimensions, as [#setComplex(long[],Complex)].
+    /// Writes one element of a tensor of two dimensions, as [#setComplex(long\[\],Complex)].
     ///
     /// @param i its index in the first dimension, negative from the end
     /// @param j its index in the second
@@ -1204,7 +1204,7 @@ public abstract sealed class Tensor {
         return copyFrom(rowMajor(Storage.wrap(source), ElementType.of(dtype()), shape()));
     }
 
-    /// Sets all elements to one number, converted as [#setDouble(long[],double)] does.
+    /// Sets all elements to one number, converted as [#setDouble(long\[\],double)] does.
     ///
     /// @param value the value
     /// @return this tensor
@@ -1215,7 +1215,7 @@ public abstract sealed class Tensor {
         return fill(of(value));
     }
 
-    /// Sets all elements to one integer, converted as [#setLong(long[],long)] does; otherwise as [#fill(double)].
+    /// Sets all elements to one integer, converted as [#setLong(long\[\],long)] does; otherwise as [#fill(double)].
     ///
     /// @param value the value
     /// @return this tensor
@@ -1223,7 +1223,7 @@ public abstract sealed class Tensor {
         return fill(of(value));
     }
 
-    /// Sets all elements to one complex number, converted as [#setComplex(long[],Complex)] does; otherwise as
+    /// Sets all elements to one complex number, converted as [#setComplex(long\[\],Complex)] does; otherwise as
     /// [#fill(double)].
     ///
     /// @param value the value

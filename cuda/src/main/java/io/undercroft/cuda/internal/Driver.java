@@ -549,7 +549,7 @@ public final class Driver {
             }
         }
 
-        /// Closes what [#open(byte[], long)] returned.
+        /// Closes what [#open(byte\[\], long)] returned.
         void close(long address) {
             call("cuIpcCloseMemHandle", "closing memory of %s that another process shares", -1,
                     () -> JCudaDriver.cuIpcCloseMemHandle(device(address)));

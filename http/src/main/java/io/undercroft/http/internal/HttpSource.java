@@ -97,8 +97,9 @@ final class HttpSource implements RangeSource {
                 requireIdentity(requests, headers);
                 long size = headers.firstValueAsLong("Content-Length").orElse(whole.count());
                 if (isFirst && !isReadAtOnce(headers)) {
-                    throw requests.unsupported("the server does not serve ranges of its files, and this one is not "
-                            + "read at once (" + size + " bytes); download it and open it there");
+                    throw requests.unsupported("the server does not serve ranges of its files; without them, files of "
+                            + "up to " + (MOST_AT_ONCE >> 20) + " MiB are read, and this one has " + size
+                            + " bytes; download it and open it there");
                 }
                 yield new Opening(response.at(), Version.of(size, headers), whole.bytes());
             }

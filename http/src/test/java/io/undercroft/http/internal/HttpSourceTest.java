@@ -140,7 +140,7 @@ class HttpSourceTest {
             exchange.getResponseBody().write(bytes);
         });
         assertFails(Kind.UNSUPPORTED, this::open).hasMessageContaining("does not serve ranges")
-                .hasMessageContaining("download it");
+                .hasMessageContaining("files of up to 64 MiB are read").hasMessageContaining("download it");
     }
 
     @ParameterizedTest

@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 
 /// The registered formats.
 public final class Formats {
+    /// Shorter suffixes are a typing error away from words that others use.
+    private static final int SHORTEST_COMPARED = ".ckpt".length();
     private static final CheckpointFormat CROFT = new CroftFormat();
     private static final String ADD_OTHERS = "no other format is on the class path; undercroft-interop has most of "
             + "them";
@@ -227,13 +229,21 @@ public final class Formats {
                 });
     }
 
-    /// A known suffix of another format never makes a `.croft` file.
+    /// A known suffix of another format never makes a `.croft` file, and neither does a long one with a typing error.
     private static void requireKnown(String file, String name) {
         KnownSuffixes.format(suffix -> endsIn(name, suffix)).ifPresent(format -> {
             throw new IllegalArgumentException(file + ": its name is that of a file of " + format
                     + ". To write files of " + format + " put undercroft-interop on the class path; to save a "
                     + ".croft file choose another name, or SaveOptions.format(\"croft\")");
         });
+        String suffix = name.substring(Math.max(0, name.lastIndexOf('.')));
+        if (suffix.length() >= SHORTEST_COMPARED) {
+            NearNames.question(suffix, KnownSuffixes.all()).ifPresent(question -> {
+                throw new IllegalArgumentException(file + ": no format has the suffix "
+                        + FormatException.quote(suffix) + question + " To save a .croft file of this name, use "
+                        + "SaveOptions.format(\"croft\")");
+            });
+        }
     }
 
     /// {@return whether a format is `.croft`}

@@ -29,6 +29,11 @@ public final class KnownSuffixes {
         return BY_FORMAT.getOrDefault(format, List.of());
     }
 
+    /// {@return the suffixes of all formats}
+    public static List<String> all() {
+        return BY_FORMAT.values().stream().flatMap(List::stream).sorted().toList();
+    }
+
     /// {@return the name of a format of which a suffix fits}
     ///
     /// @param fits whether a file is called so

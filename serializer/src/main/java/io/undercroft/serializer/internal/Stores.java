@@ -104,7 +104,8 @@ public final class Stores {
             }
         }
         throw new RemoteFileException(scheme + ":…", Kind.UNSUPPORTED, "nothing opens such URIs here"
-                + (MODULES.containsKey(scheme) ? howToOpen(MODULES.get(scheme)) : known(all)), null);
+                + (MODULES.containsKey(scheme) ? howToOpen(MODULES.get(scheme)) : known(all))
+                + (scheme.equals("s3") ? "; Hadoop's client of S3 has the scheme s3a" : ""), null);
     }
 
     /// A jar that is made of several may have the classes of a module and have lost its service file.

@@ -137,7 +137,9 @@ final class ObjectType {
         addDefaults(values, classes.defaults(type));
         String missing = quoted(fields.keySet(), name -> !values.containsKey(name));
         if (!missing.isEmpty()) {
-            throw ObjectFaults.changed("was saved without " + missing + " of the record " + type.getName(),
+            String other = quoted(values.keySet(), name -> !fields.containsKey(name));
+            throw ObjectFaults.changed("was saved without " + missing + " of the record " + type.getName()
+                    + (other.isEmpty() ? "" : ", and with " + other + ", which it does not have"),
                     "Register an upgrader that adds it: StateClasses.upgrading(" + type.getSimpleName()
                             + ".class, …), or declare a default: StateClasses.defaulting(" + type.getSimpleName()
                             + ".class, …)");
