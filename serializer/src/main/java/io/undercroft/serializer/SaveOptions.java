@@ -78,8 +78,8 @@ public final class SaveOptions {
         ALONE,
         /// Chunks of a tensor that a [base][SaveOptions#base(Path)] or the snapshot before has under the same name,
         /// with the same dtype and size, are stored as their difference from it, if it is stored there as it is; others
-        /// are compressed by themselves. The less a tensor differs, the fewer bytes it takes. With [Sharing#IDENTITY] and
-        /// in shared memory, nothing is stored as a difference.
+        /// are compressed by themselves. The less a tensor differs, the fewer bytes it takes. With [Sharing#IDENTITY]
+        /// and in shared memory, nothing is stored as a difference.
         AGAINST_BASE
     }
 
