@@ -112,6 +112,9 @@ class SalvageTest {
                 .withMessageContaining("the file has " + (whole.length - 1) + " bytes, but a commit made it ")
                 .withMessageEndingWith("The file is damaged: fetch it again, restore a copy, or save what is intact "
                         + "with CroftFile.salvage");
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CroftFile.open(one).salvage())
+                .withMessageContaining("no snapshot of the file can be salvaged: the file has ")
+                .withMessageEndingWith("Fetch the file again or restore a copy");
     }
 
     @Test
