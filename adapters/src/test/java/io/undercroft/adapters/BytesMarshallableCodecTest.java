@@ -172,7 +172,7 @@ class BytesMarshallableCodecTest {
             byte[] whole = bytes(part(file));
             for (int length = 0; length < whole.length; length += whole.length > 1000 ? 9973 : 1) {
                 Object cut = like(book, Arrays.copyOf(whole, length));
-                assertThatThrownBy(() -> open(file, cut)).hasMessageContaining("state/object cannot be made")
+                assertThatThrownBy(() -> open(file, cut)).hasMessageContaining("'object' cannot be made")
                         .hasMessageContaining(OBJECT);
             }
             Object longer = like(book, Arrays.copyOf(whole, whole.length + 1));
@@ -195,7 +195,7 @@ class BytesMarshallableCodecTest {
             try {
                 open(file, i % 4 < 2 ? noise : Storage.copyOf(noise));
             } catch (RuntimeException e) {
-                assertThat(e).hasMessageContaining("state/object").hasMessageContaining(OBJECT);
+                assertThat(e).hasMessageContaining("'object'").hasMessageContaining(OBJECT);
             }
         }
     }
@@ -216,7 +216,7 @@ class BytesMarshallableCodecTest {
     void partsThatAreNotThoseOfACodecAreRefused() throws IOException {
         Path file = saved(Map.of("object", Book.of("a", 1)));
         for (Object other : List.of("text", Storage.allocate(0), List.of())) {
-            assertThatThrownBy(() -> open(file, other)).hasMessageContaining("state/object")
+            assertThatThrownBy(() -> open(file, other)).hasMessageContaining("'object'")
                     .hasMessageContaining(OBJECT);
         }
     }
@@ -259,7 +259,7 @@ class BytesMarshallableCodecTest {
                 Map.of("object", new Refusing()),
                 SaveOptions.defaults()
                         .classes(StateClasses.of().with(Refusing.class, new BytesMarshallableCodec<>(Refusing::new)))))
-                .withMessageContaining("cannot save state/object: the codec of");
+                .withMessageContaining("cannot save the value at 'object': the codec of");
     }
 
     static final class Refusing implements BytesMarshallable {

@@ -122,7 +122,7 @@ class KryoCodecTest {
         for (int length = 0; length < whole.length; length++) {
             byte[] cut = Arrays.copyOf(whole, length);
             assertThatThrownBy(() -> open(file, "bytes", cut))
-                    .hasMessageContaining("state/vocabulary cannot be made").hasMessageContaining(OBJECT);
+                    .hasMessageContaining("'vocabulary' cannot be made").hasMessageContaining(OBJECT);
         }
         byte[] longer = Arrays.copyOf(whole, whole.length + 1);
         assertThatThrownBy(() -> open(file, "bytes", longer))
@@ -134,7 +134,7 @@ class KryoCodecTest {
             try {
                 open(file, "bytes", noise);
             } catch (RuntimeException e) {
-                assertThat(e).hasMessageContaining("state/vocabulary").hasMessageContaining(OBJECT);
+                assertThat(e).hasMessageContaining("'vocabulary'").hasMessageContaining(OBJECT);
             }
         }
     }
@@ -184,7 +184,7 @@ class KryoCodecTest {
     void anObjectThatTheSerializerDoesNotWriteIsNotSaved() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> saved(Map.of("vocabulary", new Vocabulary(List.of(), Tensor.of(1f), null))))
-                .withMessageContaining("cannot save state/vocabulary: the codec of");
+                .withMessageContaining("cannot save the value at 'vocabulary': the codec of");
     }
 
     @Test

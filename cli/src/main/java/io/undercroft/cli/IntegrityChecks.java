@@ -76,7 +76,10 @@ final class IntegrityChecks {
         String more = damages.size() == 1 ? "" : " (the first of " + damages.size() + ")";
         throw new FormatException("DAMAGED",
                 subject(first) + " damaged" + more + ": " + first.what() + " [" + first.code() + "]",
-                first.offset(), "Take the file from a backup or make it again; croft verify lists all damage");
+                first.offset(), "Take the file from a backup or make it again; croft verify lists all damage"
+                        + (checkpoint.format().equals("croft")
+                                ? ", and croft salvage FILE TARGET saves what is intact"
+                                : ""));
     }
 
     /// Refuses to copy one of several states, or one of several files of a model, if the command line does not select

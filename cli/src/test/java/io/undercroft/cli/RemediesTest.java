@@ -17,6 +17,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,6 +48,15 @@ class RemediesTest {
         assertThat(refused.code()).isBetween(1, 4);
         assertThat(refused.err()).contains(words).doesNotContain("OpenOptions", "SaveOptions", "CroftFile",
                 "Checkpoint.", "{}");
+    }
+
+    @Test
+    void aTruncatedFile() throws IOException {
+        byte[] whole = Files.readAllBytes(base);
+        Files.write(base, Arrays.copyOf(whole, whole.length - 1));
+
+        assertSaid(Invocation.of("inspect", base), "croft salvage FILE TARGET");
+        assertSaid(Invocation.of("verify", base), "croft salvage FILE TARGET");
     }
 
     @Test

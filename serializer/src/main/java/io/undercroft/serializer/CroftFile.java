@@ -273,6 +273,10 @@ public final class CroftFile implements AutoCloseable {
     /// snapshots that stay, and each byte is copied, on average, at most once. Snapshots that stay keep their numbers,
     /// and are compressed as by [#compact(Predicate)].
     ///
+    /// Does not wait for a pending [background commit][#commitAsync(Object, String)], and does not count its snapshot:
+    /// returns 0 if the rule drops too little of the other ones, and otherwise throws [LockedException]. Callers should
+    /// join the commit first.
+    ///
     /// @param rule which snapshots stay
     /// @return the number of bytes by which the file became shorter; 0 if nothing was done, negative as for
     ///     [#compact(Predicate)]
@@ -456,6 +460,9 @@ public final class CroftFile implements AutoCloseable {
     }
 
     /// Closes the checkpoints that this object returned. The second and later calls do nothing.
+    ///
+    /// Does not wait for a [background commit][#commitAsync(Object, String)]: it continues, its snapshot is in the file
+    /// when [PendingSave#join] returns, and the JVM does not end before.
     @Override
     public synchronized void close() {
         closed = true;

@@ -16,9 +16,23 @@ public final class LockedException extends FileSystemException {
     /// @param holder the description that the holder wrote, for instance `pid 123 on host since 2026-01-01T00:00:00Z`,
     ///     escaped
     public LockedException(Path file, String holder) {
-        super(file.toString(), null,
-                "it is being written by " + holder + "; wait until that has ended, then try again");
+        this(file, holder, "it is being written by " + holder + "; wait until that has ended, then try again");
+    }
+
+    private LockedException(Path file, String holder, String reason) {
+        super(file.toString(), null, reason);
         this.holder = holder;
+    }
+
+    /// Creates an exception for a file that this process is writing to itself.
+    ///
+    /// @param file the file that was to be written
+    /// @param holder as for the other constructor
+    /// @return the exception
+    public static LockedException bySelf(Path file, String holder) {
+        return new LockedException(file, holder, "it is being written by this process, " + holder
+                + "; join the PendingSave of the save before, or wait until the other thread has saved, then try "
+                + "again");
     }
 
     /// {@return the description that the holder of the lock wrote}

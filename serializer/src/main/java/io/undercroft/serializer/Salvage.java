@@ -103,7 +103,7 @@ public final class Salvage implements AutoCloseable {
                         "croft verify lists the damage of a file of another format, and croft convert saves the "
                                 + "tensors of it that can be read");
             }
-            SnapshotSearch.Found found = SnapshotSearch.find(new FileSource(file), Limits.DEFAULT);
+            SnapshotSearch.Found found = find(file);
             Salvage salvage = new Salvage(file, found, options.checksums(ChecksumPolicy.NONE));
             return salvage.sorted();
         } catch (FormatException e) {
@@ -112,6 +112,19 @@ public final class Salvage implements AutoCloseable {
         } catch (Throwable e) {
             file.close();
             throw e;
+        }
+    }
+
+    /// The remedy for damage is to salvage the file, which is of no help if that fails itself.
+    private static SnapshotSearch.Found find(MappedFile file) throws IOException {
+        try {
+            return SnapshotSearch.find(new FileSource(file), Limits.DEFAULT);
+        } catch (FormatException e) {
+            if (e.remedy().options().stream().noneMatch(option -> option.name().equals("CroftFile.salvage"))) {
+                throw e;
+            }
+            throw new FormatException(e.code(), "no snapshot of the file can be salvaged: " + e.what(), e.offset(),
+                    "Fetch the file again or restore a copy", e);
         }
     }
 

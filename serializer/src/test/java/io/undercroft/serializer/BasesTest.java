@@ -206,6 +206,15 @@ class BasesTest {
 
     /// They hold bytes of the storages, and a flip in them is as bad.
     @Test
+    void aPointerOfGitLfsInPlaceOfABaseIsRefusedAsOne() throws IOException {
+        Files.writeString(base, "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n");
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
+            assertThatExceptionOfType(FormatException.class).isThrownBy(() -> bytes(checkpoint, "based"))
+                    .withMessageContainingAll("base.croft", "a pointer of Git LFS", "git lfs pull");
+        }
+    }
+
+    @Test
     void damageInABaseIsFoundByWhatReadsItAsAWhole() throws IOException {
         byte[] bytes = Files.readAllBytes(base);
         bytes[indexOf(bytes, Arrays.copyOf(BASED, 32)) + 9] ^= 1;

@@ -121,7 +121,8 @@ class ChecksumPolicyTest {
         Damage met = new Damage("tensors 'on', 'around'", 2L * CHUNK, CHUNK,
                 "V14-CHECKSUM",
                 "the checksum of a chunk of storage 0 does not match",
-                Remedy.of("The file is damaged: fetch it again or restore a copy"));
+                Remedy.naming("The file is damaged: fetch it again, restore a copy, or save what is intact with {}",
+                        "CroftFile.salvage"));
         try (Checkpoint checkpoint = open(ChecksumPolicy.EAGER)) {
             assertThat(checkpoint.damages()).containsExactly(met);
         }

@@ -288,7 +288,7 @@ class CroftFileTest {
         byte[] before = Files.readAllBytes(path);
         state.put("thread", Thread.currentThread());
         assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(this::append)
-                .withMessageContaining("state/thread");
+                .withMessageContaining("the value at 'thread");
         assertThat(Files.readAllBytes(path)).isEqualTo(before);
     }
 

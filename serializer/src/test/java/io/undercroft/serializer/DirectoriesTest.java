@@ -52,6 +52,25 @@ class DirectoriesTest {
     }
 
     @Test
+    void aModelInTheCacheOfAHubIsRefusedWithItsRevision() throws IOException {
+        Path model = Files.createDirectory(folder.resolve("models--a--b"));
+        Path snapshots = Files.createDirectories(model.resolve("snapshots"));
+        Path revision = Files.createDirectory(snapshots.resolve("0f1e"));
+        assertThatThrownBy(() -> Checkpoint.open(model)).isInstanceOf(FileSystemException.class)
+                .hasMessageContainingAll("in the cache of the Hugging Face hub",
+                        "revision: '0f1e' in '" + snapshots + "'");
+
+        Files.createDirectory(snapshots.resolve("2d3c"));
+        assertThatThrownBy(() -> Checkpoint.open(model)).hasMessageContaining("revision: '0f1e', '2d3c' in");
+        Files.writeString(Files.createDirectory(model.resolve("refs")).resolve("main"), "2d3c\n");
+        assertThatThrownBy(() -> Checkpoint.open(model)).hasMessageContaining("revision: '2d3c' in");
+
+        assertThatThrownBy(() -> Checkpoint.open(folder)).hasMessageContaining("in snapshots of 'models--a--b'");
+        Checkpoint.save(revision.resolve("model.croft"), Map.of("w", Tensor.of(1f)));
+        Checkpoint.open(revision).close();
+    }
+
+    @Test
     void ofSeveralTheyAreNamed() throws IOException {
         for (String name : new String[]{"a.croft", "b.croft", "c.croft", "d.croft"}) {
             save(name);

@@ -152,7 +152,7 @@ class EvolutionTest {
             throws IOException {
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(classes))) {
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
-                    .withMessageStartingWith(path + ": state/optimizer/0 ").withMessageNotContaining("\n")
+                    .withMessageStartingWith(path + ": the value at 'optimizer/0' ").withMessageNotContaining("\n")
                     .satisfies(e -> assertThat(e.getMessage()).contains(parts))
                     .extracting(FormatException::code).isEqualTo(code);
             assertThat(c.tensor("optimizer/0/moments").getFloat(0)).isEqualTo(1f);
@@ -335,7 +335,7 @@ class EvolutionTest {
                 OpenOptions.defaults().classes(StateClasses.of().named("phase", Renamed.class)))) {
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
                     .withMessageContaining(
-                            "state/0 is the constant 'TRAIN', which the enum " + Renamed.class.getName());
+                            "the value at '0' is the constant 'TRAIN', which the enum " + Renamed.class.getName());
         }
     }
 
@@ -380,7 +380,7 @@ class EvolutionTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.save(directory.resolve("knot.croft"), List.of(knot),
                         SaveOptions.defaults().classes(classes)))
-                .withMessageStartingWith("cannot save state/0/next").withMessageContaining("holds itself");
+                .withMessageStartingWith("cannot save the value at '0/next").withMessageContaining("holds itself");
         knot.next = List.of(knot);
         Checkpoint.save(directory.resolve("knot.croft"), List.of(knot, knot), SaveOptions.defaults().classes(classes));
         try (Checkpoint c = Checkpoint.open(directory.resolve("knot.croft"), OpenOptions.defaults().classes(classes))) {
@@ -421,7 +421,8 @@ class EvolutionTest {
         Path path = directory.resolve("odd.croft");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.save(path, List.of(new Knot()), SaveOptions.defaults().classes(throwing)))
-                .withMessageStartingWith("cannot save state/0: the codec of " + Knot.class.getName() + " threw")
+                .withMessageStartingWith("cannot save the value at '0': the codec of " + Knot.class.getName()
+                        + " threw")
                 .withMessageNotContaining("\n");
         StateClasses odd = StateClasses.of().with(Knot.class, new Odd("buffer"));
         Checkpoint.save(path, List.of(new Knot()), SaveOptions.defaults().classes(odd));
@@ -432,7 +433,7 @@ class EvolutionTest {
             Checkpoint.save(path, List.of(node));
             try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(odd))) {
                 assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
-                        .withMessageStartingWith(path + ": state/0 cannot be made: the codec of")
+                        .withMessageStartingWith(path + ": the value at '0' cannot be made: the codec of")
                         .extracting(FormatException::code).isEqualTo("CROFT-OBJECT");
             }
         }

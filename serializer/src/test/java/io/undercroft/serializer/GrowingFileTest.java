@@ -462,7 +462,7 @@ class GrowingFileTest {
             commit(file, 1, 1);
             byte[] before = Files.readAllBytes(path);
             assertThatIllegalArgumentException().isThrownBy(() -> file.commit(Map.of("a", new Object()), ""))
-                    .withMessageContaining("state/a");
+                    .withMessageContaining("the value at 'a");
             assertThat(path).hasBinaryContent(before);
             assertThat(folder).isDirectoryNotContaining(other -> !other.equals(path));
         }

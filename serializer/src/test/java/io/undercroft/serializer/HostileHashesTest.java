@@ -195,7 +195,7 @@ class HostileHashesTest {
         List<Object> lists = manyOf(MANY, i -> new ArrayList<>(List.of(i, secondOfEqualHash(i))));
         Path path = directory.resolve("a.croft");
         Checkpoint.save(path, Map.of("seen", new Typed("java:java.util.LinkedHashSet", lists)));
-        refused(path, "state/seen has " + MANY + " keys", "[CROFT-OBJECT]");
+        refused(path, "the value at 'seen' has " + MANY + " keys", "[CROFT-OBJECT]");
     }
 
     @ParameterizedTest
@@ -205,7 +205,7 @@ class HostileHashesTest {
                 i -> Tuple.of(new ArrayList<>(List.of(i, secondOfEqualHash(i))), 1L));
         Path path = directory.resolve("a.croft");
         Checkpoint.save(path, Map.of("seen", new Typed("java:" + type, pairs)));
-        refused(path, "state/seen has " + MANY + " keys", "[CROFT-OBJECT]");
+        refused(path, "the value at 'seen' has " + MANY + " keys", "[CROFT-OBJECT]");
     }
 
     @Test
@@ -218,7 +218,7 @@ class HostileHashesTest {
         for (Set<Object> state : List.of(records, tuples)) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> Checkpoint.save(path, List.of(state), SaveOptions.defaults().classes(CLASSES)))
-                    .withMessageContainingAll("cannot save state/0", Integer.toString(few), "equal hashes");
+                    .withMessageContainingAll("cannot save the value at '0", Integer.toString(few), "equal hashes");
         }
         assertThat(path).doesNotExist();
     }

@@ -145,7 +145,7 @@ class HostileObjectsTest {
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             assertThat(c.tree()).isInstanceOf(Map.class);
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
-                    .withMessageStartingWith(path + ": state/a/0").withMessageNotContaining("\n")
+                    .withMessageStartingWith(path + ": the value at 'a/0").withMessageNotContaining("\n")
                     .extracting(FormatException::code).isIn("CROFT-OBJECT", "CROFT-CLASS");
             assertThat(c.verify().damages()).isEmpty();
         }
@@ -159,7 +159,7 @@ class HostileObjectsTest {
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
             assertThat(c.tree()).isInstanceOf(List.class);
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
-                    .withMessageContaining("state/0 has fields in bytes of Kryo")
+                    .withMessageContaining("the value at '0' has fields in bytes of Kryo")
                     .withMessageContaining("does not support").extracting(FormatException::code)
                     .isEqualTo("CROFT-OBJECT");
         }
@@ -186,7 +186,8 @@ class HostileObjectsTest {
         outer.value(typed("java.util.TreeMap", List.of()));
         Checkpoint.save(path, List.of(outer));
         try (Checkpoint c = Checkpoint.open(path, OpenOptions.defaults().classes(CLASSES))) {
-            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state).withMessageContaining("state/0 ");
+            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
+                    .withMessageContaining("the value at '0' ");
         }
     }
 

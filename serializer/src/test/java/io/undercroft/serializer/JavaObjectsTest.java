@@ -522,14 +522,14 @@ class JavaObjectsTest {
         StateClasses classes = StateClasses.of(Typings.class, Settings.class);
         LinkedList<Integer> reversed = new LinkedList<>(List.of(1, 2)).reversed();
         QuantizedTensor tensor = new QuantizedTensor(Tensor.zeros(DType.QINT8, 1), new Quantizer.PerTensor(0.5, 3));
-        assertNotSaved(classes, new Typings(new Properties(), null, null), "state/0/properties",
+        assertNotSaved(classes, new Typings(new Properties(), null, null), "the value at '0/properties'",
                 "opened as one of type java.util.LinkedHashMap, which a variable of type java.util.Properties");
-        assertNotSaved(classes, new Typings(null, reversed, null), "state/0/list",
+        assertNotSaved(classes, new Typings(null, reversed, null), "the value at '0/list'",
                 "as one of type java.util.ArrayList");
-        assertNotSaved(classes, new Typings(null, null, tensor), "state/0/tensor", "Typed");
+        assertNotSaved(classes, new Typings(null, null, tensor), "the value at '0/tensor'", "Typed");
         Settings settings = new Settings();
         settings.properties.put("rate", "0.5");
-        assertNotSaved(classes, settings, "state/0/properties", "as one of type java.util.LinkedHashMap");
+        assertNotSaved(classes, settings, "the value at '0/properties'", "as one of type java.util.LinkedHashMap");
         StateClasses upgraded = classes.upgrading(Typings.class, components -> {
             Properties properties = new Properties();
             properties.putAll((Map<?, ?>) Objects.requireNonNull(components.get("properties")));
@@ -585,7 +585,7 @@ class JavaObjectsTest {
         Checkpoint.save(path, Map.of("a", 1));
         try (Checkpoint c = Checkpoint.open(path)) {
             assertThatIllegalArgumentException().isThrownBy(() -> c.loadInto(Map.of("a", new Object())))
-                    .withMessageStartingWith("cannot load into state/a: a value of type java.lang.Object");
+                    .withMessageStartingWith("cannot load into the value at 'a': a value of type java.lang.Object");
         }
     }
 
@@ -638,10 +638,12 @@ class JavaObjectsTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.save(file, Map.of("run", run),
                         SaveOptions.defaults().classes(StateClasses.of(Run.class))))
-                .withMessageStartingWith("cannot save state/run/optimizer: a value of type " + Momentum.class.getName())
+                .withMessageStartingWith("cannot save the value at 'run/optimizer': a value of type "
+                        + Momentum.class.getName())
                 .withMessageContaining("pass StateClasses.of(Momentum.class, Group.class, Stage.class) to the options");
         assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(file, List.of(1L, new Momentum[0], run)))
-                .withMessageStartingWith("cannot save state/1: a value of type " + Momentum.class.getName() + "[]")
+                .withMessageStartingWith("cannot save the value at '1': a value of type "
+                        + Momentum.class.getName() + "[]")
                 .withMessageContaining("StateClasses.of(Momentum.class, Run.class, Group.class, Stage.class)");
         assertThat(file).doesNotExist();
     }
@@ -664,7 +666,8 @@ class JavaObjectsTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.save(directory.resolve("a.croft"), Map.of("optimizer", new Pair(rng, 1)),
                         SaveOptions.defaults().classes(CLASSES)))
-                .withMessageStartingWith("cannot save state/optimizer/left/rng").withMessageNotContaining("\n");
+                .withMessageStartingWith("cannot save the value at 'optimizer/left/rng")
+                .withMessageNotContaining("\n");
         assertThat(directory.resolve("a.croft")).doesNotExist();
     }
 
@@ -681,7 +684,7 @@ class JavaObjectsTest {
     @ParameterizedTest
     @MethodSource("replaced")
     void aClassThatIsNotSavedIsRefusedWithTheOneToUse(Object object, String remedy) {
-        assertNotSaved(StateClasses.of(), object, "state/0", remedy);
+        assertNotSaved(StateClasses.of(), object, "the value at '0'", remedy);
     }
 
     @Test
@@ -727,7 +730,8 @@ class JavaObjectsTest {
         Checkpoint.save(path, first, SaveOptions.defaults().classes(CLASSES));
         OpenOptions options = OpenOptions.defaults().classes(StateClasses.of(Node.class));
         try (Checkpoint c = Checkpoint.open(path, options)) {
-            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state).withMessageContaining("state/next/")
+            assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
+                    .withMessageContaining("the value at 'next/")
                     .withMessageContaining("Pair', which is not registered").withMessageContaining("…")
                     .satisfies(e -> assertThat(e.getMessage()).hasSizeLessThan(500));
         }
@@ -761,10 +765,11 @@ class JavaObjectsTest {
         Path file = directory.resolve("a.croft");
         String key = "a\nb\u001b[31m";
         assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(file, Map.of(key, new Object())))
-                .withMessageStartingWith("cannot save state/a\\u{a}b\\u{1b}[31m: a value of type java.lang.Object");
+                .withMessageStartingWith("cannot save the value at 'a\\u{a}b\\u{1b}[31m': "
+                        + "a value of type java.lang.Object");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.save(file, Map.of(key, Map.of(1, "int", 1L, "long"))))
-                .withMessageStartingWith("cannot save state/a\\u{a}b\\u{1b}[31m: the key");
+                .withMessageStartingWith("cannot save the value at 'a\\u{a}b\\u{1b}[31m': the key");
     }
 
     @ParameterizedTest

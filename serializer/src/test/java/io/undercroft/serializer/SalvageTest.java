@@ -101,6 +101,22 @@ class SalvageTest {
         }
     }
 
+    /// The number of a commit in its record is not that of its snapshot after a file was compacted.
+    @Test
+    void aTruncatedFileIsRefusedWithoutTheNumberOfACommitAndWithWhatSavesTheRest() throws IOException {
+        Path one = folder.resolve("one.croft");
+        CroftFile.open(one).commit(Map.of("a", Tensor.ones(DType.UINT8, 2 * CHUNK)), "one");
+        byte[] whole = Files.readAllBytes(one);
+        Files.write(one, Arrays.copyOf(whole, whole.length - 1));
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> Checkpoint.open(one))
+                .withMessageContaining("the file has " + (whole.length - 1) + " bytes, but a commit made it ")
+                .withMessageEndingWith("The file is damaged: fetch it again, restore a copy, or save what is intact "
+                        + "with CroftFile.salvage");
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> CroftFile.open(one).salvage())
+                .withMessageContaining("no snapshot of the file can be salvaged: the file has ")
+                .withMessageEndingWith("Fetch the file again or restore a copy");
+    }
+
     @Test
     void soundTensorsAreGivenAndDamagedOnesOnlyAsWhatTheyAre() throws IOException {
         bytes[(int) middle + 5] ^= 1;
@@ -111,7 +127,8 @@ class SalvageTest {
             assertThat(salvage.damages()).containsExactly(new Damage("tensors 'middle', 'all'", middle, CHUNK,
                     "V14-CHECKSUM",
                     "the checksum of a chunk of storage 0 does not match",
-                    Remedy.of("The file is damaged: fetch it again or restore a copy")));
+                    Remedy.naming("The file is damaged: fetch it again, restore a copy, or save what is intact with {}",
+                            "CroftFile.salvage")));
             assertThat(salvage.tensor("left").getLong(7)).isEqualTo(chunk(1)[7]);
             assertThat(salvage.tensor("right").storage()).isSameAs(salvage.tensor("left").storage());
             assertThatExceptionOfType(FormatException.class).isThrownBy(() -> salvage.tensor("middle"))

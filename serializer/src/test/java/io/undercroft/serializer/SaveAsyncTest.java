@@ -397,7 +397,9 @@ class SaveAsyncTest {
         try (PendingSave save = CroftFile.open(disk, path, SaveOptions.defaults(), OpenOptions.defaults())
                 .commitAsync(state, OPTIONS)) {
             assertThatExceptionOfType(LockedException.class)
-                    .isThrownBy(() -> CroftFile.open(path).commitAsync(state, OPTIONS));
+                    .isThrownBy(() -> CroftFile.open(path).commitAsync(state, OPTIONS))
+                    .withMessageContaining("by this process, 'pid " + ProcessHandle.current().pid())
+                    .withMessageContaining("join the PendingSave of the save before");
             disk.letGo();
             save.join();
         }
@@ -463,7 +465,7 @@ class SaveAsyncTest {
                 .withMessageContaining("make it first");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.saveAsync(path, Map.of("rng", new Object())))
-                .withMessageContaining("state/rng");
+                .withMessageContaining("the value at 'rng");
         Files.writeString(path, "no checkpoint");
         assertThatExceptionOfType(FormatException.class)
                 .isThrownBy(() -> CroftFile.open(path).commitAsync(state, OPTIONS));

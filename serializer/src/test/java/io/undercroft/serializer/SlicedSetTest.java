@@ -342,6 +342,14 @@ class SlicedSetTest {
     }
 
     @Test
+    void aPointerOfGitLfsInPlaceOfAShardIsRefusedAsOne() throws IOException {
+        ShardSet.create(manifest(), quarters());
+        Files.writeString(folder.resolve("1.croft"), "version https://git-lfs.github.com/spec/v1\noid sha256:00\n");
+        assertThatExceptionOfType(FormatException.class).isThrownBy(() -> ShardSet.open(manifest()))
+                .withMessageContainingAll("1.croft", "a pointer of Git LFS", "git lfs pull");
+    }
+
+    @Test
     void onlyTheShardsOfChosenTensorsAreLookedAt() throws IOException {
         ShardSet.create(manifest(), quarters());
         assertThatExceptionOfType(NoSuchElementException.class)

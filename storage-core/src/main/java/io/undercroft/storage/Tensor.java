@@ -1603,8 +1603,17 @@ public abstract sealed class Tensor {
 
     private void checkIndices(int count) {
         if (geometry.length != 2 * count) {
-            throw new IndexOutOfBoundsException(count + " indices for a tensor of " + dim() + " dimensions");
+            throw indexCount(count, dim());
         }
+    }
+
+    /// {@return the exception for an element that is named by too few or too many indices}
+    ///
+    /// @param count the number of indices
+    /// @param dim the number of dimensions
+    static IndexOutOfBoundsException indexCount(int count, int dim) {
+        return new IndexOutOfBoundsException(count + (count == 1 ? " index" : " indices") + " for a tensor with " + dim
+                + (dim == 1 ? " dimension" : " dimensions"));
     }
 
     // ---- elements ----

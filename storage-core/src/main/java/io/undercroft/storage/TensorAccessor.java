@@ -186,7 +186,7 @@ public final class TensorAccessor {
 
     private void checkDim(int count) {
         if (dim != count) {
-            throw new IndexOutOfBoundsException(count + " indices for a tensor of " + dim + " dimensions");
+            throw Tensor.indexCount(count, dim);
         }
     }
 

@@ -84,7 +84,7 @@ class TensorAccessorTest {
             assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> matrix.getDouble(0, i));
         }
         assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> matrix.getFloat(0))
-                .withMessage("1 indices for a tensor of 2 dimensions");
+                .withMessage("1 index for a tensor with 2 dimensions");
         assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> middle.getFloat(0, 0));
         assertThatExceptionOfType(IndexOutOfBoundsException.class)
                 .isThrownBy(() -> Tensor.zeros(DType.INT64, 0).accessor().getLong(0));

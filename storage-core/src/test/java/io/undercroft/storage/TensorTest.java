@@ -254,7 +254,7 @@ class TensorTest {
         @Test
         void everyDimensionNeedsAnIndex() {
             assertThatThrownBy(() -> data.getDouble(1, 2)).isInstanceOf(IndexOutOfBoundsException.class)
-                    .hasMessage("2 indices for a tensor of 3 dimensions");
+                    .hasMessage("2 indices for a tensor with 3 dimensions");
         }
 
         @Test

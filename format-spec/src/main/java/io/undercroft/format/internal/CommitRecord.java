@@ -206,13 +206,13 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     void check(Header header, long place, long size) {
         checkFile(header, place);
         if (sequence == 0 || (!header.isSealed() && header.recordOffset(sequence) != place)) {
-            throw Rule.V17_COMMIT.broken("commit " + sequence + " is in the wrong place",
-                    place + CommitFields.SEQUENCE.offset());
+            throw Rule.V17_COMMIT.broken("the commit record with the sequence number " + sequence
+                    + " is in the wrong place", place + CommitFields.SEQUENCE.offset());
         }
         checkInside(header, place, size);
         if (header.isSealed() && (sequence != 1 || FileLayout.placeIndex(committedLength) != place)) {
-            throw Rule.V20_SEAL.broken("the commit record of a sealed file, number " + sequence
-                    + ", is not right after its " + committedLength + " bytes", place);
+            throw Rule.V20_SEAL.broken("the commit record of a sealed file, with the sequence number "
+                    + sequence + ", is not right after its " + committedLength + " bytes", place);
         }
     }
 
@@ -225,7 +225,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     void checkFound(Header header, long place, long size) {
         checkFile(header, place);
         if (sequence == 0) {
-            throw Rule.V17_COMMIT.broken("there is no commit 0", place + CommitFields.SEQUENCE.offset());
+            throw Rule.V17_COMMIT.broken("a commit record has the sequence number 0",
+                    place + CommitFields.SEQUENCE.offset());
         }
         checkInside(header, place, size);
     }
@@ -241,7 +242,7 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         checkPlaces(header, place);
         if (committedLength > size) {
             throw Rule.V11_TRUNCATED.broken(
-                    "the file has " + size + " bytes, but commit " + sequence + " made it " + committedLength, size);
+                    "the file has " + size + " bytes, but a commit made it " + committedLength, size);
         }
     }
 
@@ -252,9 +253,8 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
     /// @throws FormatException if the record is not the commit before that one
     void checkParent(Header header, CommitRecord next) {
         if (!uuid.equals(header.uuid()) || sequence != next.sequence - 1 || committedLength > next.previousRecord) {
-            throw Rule.V19_CHAIN.broken(
-                    "the parent record of commit " + next.sequence + " is not that of the commit before",
-                    next.previousRecord);
+            throw Rule.V19_CHAIN.broken("the parent record of the commit with the sequence number " + next.sequence
+                    + " is not that of the commit before", next.previousRecord);
         }
         checkPlaces(header, next.previousRecord);
     }
@@ -268,14 +268,14 @@ public record CommitRecord(long sequence, long indexOffset, long indexLength, Di
         }
         long parent = parentOffset(sequence, indexOffset);
         if (previousRecord != parent || (sequence > 1 && parent < header.dataStart())) {
-            throw Rule.V19_CHAIN.broken("the parent record of commit " + sequence + " cannot be at " + previousRecord,
-                    place + CommitFields.PREVIOUS.offset());
+            throw Rule.V19_CHAIN.broken("the parent record of the commit with the sequence number " + sequence
+                    + " cannot be at " + previousRecord, place + CommitFields.PREVIOUS.offset());
         }
         boolean isBehind = sequence == 1 || header.isSealed() || committedLength >= header.slotsEnd();
         if (!isBehind || header.isInSlots(ownOffset(), indexOffset + indexLength)
                 || (sequence == 1 && header.isInSlots(header.dataStart(), committedLength))) {
-            throw Rule.V2_RANGE.broken("commit " + sequence + ", of " + committedLength
-                    + " bytes, does not leave the commit slots at " + header.slots() + " apart",
+            throw Rule.V2_RANGE.broken("the commit with the sequence number " + sequence + ", of "
+                    + committedLength + " bytes, does not leave the commit slots at " + header.slots() + " apart",
                     place + CommitFields.COMMITTED_LENGTH.offset());
         }
     }

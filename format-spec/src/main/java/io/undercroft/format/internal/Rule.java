@@ -1,6 +1,7 @@
 package io.undercroft.format.internal;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import java.util.Arrays;
 
 /// The validation rules of `SPEC.md`. Each has a code that [FormatException#code] carries.
@@ -39,7 +40,8 @@ public enum Rule {
     V16_TREE("V16-TREE", Remedies.DISTRUST),
     /// A required commit record of this file is missing.
     V17_COMMIT("V17-COMMIT",
-            "No save of this file was ever finished, or it is damaged: save it again or restore a copy"),
+            Remedy.naming("No save of this file was ever finished, or it is damaged: save it again, restore a copy, or "
+                    + "try to save what is intact with {}", Remedies.SALVAGE)),
     /// Another file that is needed is missing, is not below the root, or is not the right one.
     V18_BASE("V18-BASE", "Bring the other file as it was when this one was saved, and say where it is when opening"),
     /// The commit before is not at its offset, or is another one.
@@ -52,9 +54,13 @@ public enum Rule {
     V22_SLICE("V22-SLICE", "Save the set again with all its shards, each of the same run and each once");
 
     private final String code;
-    private final String remedy;
+    private final Remedy remedy;
 
     Rule(String code, String remedy) {
+        this(code, Remedy.of(remedy));
+    }
+
+    Rule(String code, Remedy remedy) {
         this.code = code;
         this.remedy = remedy;
     }
@@ -73,6 +79,10 @@ public enum Rule {
         return new FormatException(code, what, offset, remedy);
     }
 
+    FormatException broken(String what, long offset, Remedy other) {
+        return new FormatException(code, what, offset, other);
+    }
+
     FormatException broken(String what, long offset, Throwable cause) {
         return new FormatException(code, what, offset, remedy, cause);
     }
@@ -89,7 +99,9 @@ public enum Rule {
     }
 
     private static final class Remedies {
-        static final String DAMAGED = "The file is damaged: fetch it again or restore a copy";
+        static final String SALVAGE = "CroftFile.salvage";
+        static final Remedy DAMAGED = Remedy.naming("The file is damaged: fetch it again, restore a copy, or save what "
+                + "is intact with {}", SALVAGE);
         static final String DISTRUST = "The checksums match, so the program that wrote the file has a bug: "
                 + "do not trust it, save it again from its source";
         static final String LIMIT = "Raise the limit if you trust the file";

@@ -2,6 +2,7 @@ package io.undercroft.format.internal;
 
 import io.undercroft.format.Digest128;
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import io.undercroft.format.internal.index.LittleEndian;
 import io.undercroft.format.internal.index.Records.ManifestFields;
 import io.undercroft.format.internal.index.Records.ShardFields;
@@ -28,6 +29,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
     /// The size of the record of a shard in bytes.
     static final int SHARD_BYTES = ShardFields.RECORD.size();
 
+    private static final Remedy DAMAGED = Remedy.of("The set is damaged: fetch this file again or restore a copy");
     private static final long SIGNATURE = 0x0A1A_0A0D_5352_4389L;
     private static final int CRC_BYTES = Integer.BYTES;
     private static final UUID NO_ID = new UUID(0, 0);
@@ -135,7 +137,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
         checkHead(head, source.size(), limits);
         MemorySegment bytes = read(source, source.size());
         if (LittleEndian.i32(bytes, bytes.byteSize() - CRC_BYTES) != checksum(bytes)) {
-            throw Rule.V14_CHECKSUM.broken("the checksum of the set does not match", 0);
+            throw Rule.V14_CHECKSUM.broken("the checksum of the set does not match", 0, DAMAGED);
         }
         long slices = ManifestFields.INDEX_LENGTH.u64(bytes, 0, 0);
         long start = bytes.byteSize() - CRC_BYTES - slices;
@@ -156,7 +158,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
 
     private static void checkHead(MemorySegment head, long size, Limits limits) {
         if (head.byteSize() < HEAD_BYTES) {
-            throw Rule.V11_TRUNCATED.broken("the set ends in its head", size);
+            throw Rule.V11_TRUNCATED.broken("the set ends in its head", size, DAMAGED);
         }
         long major = ManifestFields.MAJOR.get(head, 0);
         long features = ManifestFields.REQUIRED.get(head, 0);
@@ -166,7 +168,7 @@ public record SetManifest(UUID uuid, List<Shard> shards, Optional<SetIndex> inde
         }
         long length = ManifestFields.LENGTH.u64(head, 0, 0);
         if (size < length) {
-            throw Rule.V11_TRUNCATED.broken("the set has " + size + " bytes, not " + length, size);
+            throw Rule.V11_TRUNCATED.broken("the set has " + size + " bytes, not " + length, size, DAMAGED);
         }
         long count = ManifestFields.SHARDS.get(head, 0);
         if (size > limits.maxManifestBytes() || count > limits.maxShards()) {

@@ -209,7 +209,9 @@ final class TensorPickler {
     }
 
     private static IllegalArgumentException unknown(String type) {
-        return new IllegalArgumentException("a value of type " + type + " is none of PyTorch's");
+        return new IllegalArgumentException("a value of type " + type + " is none of PyTorch's; use null, a"
+                + " Boolean, Long, Double, BigInteger or String, a byte[], a List, Map or Set of such values, or a"
+                + " Tensor");
     }
 
     /// `(function, class, arguments, attributes)`

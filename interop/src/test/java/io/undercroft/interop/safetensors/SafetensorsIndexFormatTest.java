@@ -319,6 +319,15 @@ class SafetensorsIndexFormatTest {
     }
 
     @Test
+    void aPointerOfGitLfsInPlaceOfAShardIsRefusedAsOne() throws IOException {
+        Path shard = folder.resolve("2.safetensors");
+        Files.writeString(shard, "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n");
+        assertThat(refusal()).hasMessageContainingAll(shard.toRealPath().toString(),
+                "a shard of 'model.safetensors.index.json': this is a pointer of Git LFS and not the file itself",
+                "[SHARD]", "git lfs pull");
+    }
+
+    @Test
     void aDamagedShardIsNamed() throws IOException {
         Path shard = folder.resolve("2.safetensors");
         Files.write(shard, Arrays.copyOf(Files.readAllBytes(shard), 40));

@@ -93,7 +93,7 @@ class CostlyFilesTest {
             assertThat(list).hasSize(300_000).allMatch(each -> each == list.getFirst());
             IllegalArgumentException refusal = catchThrowableOfType(IllegalArgumentException.class,
                     () -> Checkpoint.save(directory.resolve("again.croft"), list));
-            assertThat(refusal).hasMessageContaining("state/").hasMessageContaining("300000 characters");
+            assertThat(refusal).hasMessageContaining("the value at '").hasMessageContaining("300000 characters");
             assertThat(directory.resolve("again.croft")).doesNotExist();
         }
     }

@@ -360,6 +360,8 @@ class DistributedCheckpointTest {
                         each.toByteArray()));
         assertShardIsRefused("ZIP-END", Arrays.copyOf(foreign.toByteArray(), whole.length), "__1_0.distcp");
         assertShardIsRefused("ZIP-END", new byte[whole.length], "__1_0.distcp");
+        assertShardIsRefused("DCP-SHARD", "version https://git-lfs.github.com/spec/v1\n".getBytes(UTF_8),
+                "__1_0.distcp", "a pointer of Git LFS", "git lfs pull");
     }
 
     private void assertShardIsRefused(String code, byte[] bytes, String... words) throws IOException {

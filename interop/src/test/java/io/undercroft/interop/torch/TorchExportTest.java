@@ -25,6 +25,7 @@ import io.undercroft.testsupport.PretendDevice;
 import io.undercroft.testsupport.Sameness;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
+import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -420,8 +421,37 @@ class TorchExportTest {
     }
 
     @Test
+    void anObjectOfJavaIsRefusedWithItsPathAndWithWhatIsSaved() {
+        Map<String, Object> state = Map.of("lr", List.of(new BigDecimal("0.5")));
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(folder.resolve("no.pt"), state))
+                .withMessageContaining("cannot save the value at 'lr/0' for PyTorch: a value of type java:")
+                .withMessageContaining("use null, a Boolean, Long, Double, BigInteger or String");
+        assertThatIllegalArgumentException().isThrownBy(() -> Checkpoint.save(folder.resolve("no.npz"), state));
+        for (String name : List.of("no.safetensors", "no.npz", "no.gguf")) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Checkpoint.save(folder.resolve(name), Map.of("lr", new BigDecimal("0.5"))))
+                    .withMessageStartingWith("lr is of type java:").withMessageContaining("save a .croft file");
+        }
+    }
+
+    @Test
+    void aTensorWithoutANameIsRefusedWithAWayToNameIt() {
+        for (String name : List.of("no.safetensors", "no.npz", "no.gguf")) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Checkpoint.save(folder.resolve(name), Tensor.of(1f)))
+                    .withMessageContaining("the state is a tensor without a name")
+                    .withMessageContaining("put it into a map by a name")
+                    .withMessageContaining(".npy").withMessageNotContaining("leave it out");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Checkpoint.save(folder.resolve(name), List.of(Tensor.of(1f))))
+                    .withMessageContaining("the state is a list")
+                    .withMessageContaining("put the tensors into a map by names");
+        }
+    }
+
+    @Test
     void whatPyTorchHasNoPlaceForIsRefusedWithItsPath() {
-        assertRefused(Map.of("a", List.of(1L, new Typed("java:Point", 1L))), "state/a/1 for PyTorch");
+        assertRefused(Map.of("a", List.of(1L, new Typed("java:Point", 1L))), "the value at 'a/1' for PyTorch");
         assertRefused(Map.of("a", new TypedMap("java:Point")), "java:Point");
         assertRefused(Map.of("a", new Typed("my.Thing", "no tensor")), "my.Thing");
         assertRefused(new Symbol("my.constant"), "my.constant");
@@ -432,14 +462,15 @@ class TorchExportTest {
         assertRefused(new TypedStorage(Storage.copyOf(new byte[]{1, 2, 3}), DType.INT16), "cannot be one of int16");
         assertRefused(new TypedStorage(Storage.copyOf(new byte[]{1, 2}), DType.UINT16), "cannot be one of uint16");
         Storage both = Storage.copyOf(new byte[]{1, 2});
-        assertRefused(List.of(new TypedStorage(both, DType.INT16), both), "state/0 for PyTorch");
+        assertRefused(List.of(new TypedStorage(both, DType.INT16), both), "the value at '0' for PyTorch");
         TypedMap sparse = new TypedMap("torch.sparse_coo");
         sparse.put("indices", Tensor.of(1L));
         assertRefused(sparse, "is_coalesced");
-        assertRefused(Map.of("a", Tensor.of(1, 2).withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD))), "state/a");
+        assertRefused(Map.of("a", Tensor.of(1, 2).withFlags(EnumSet.of(Tensor.Flag.REQUIRES_GRAD))),
+                "the value at 'a'");
         Storage freed = Storage.copyOf(new byte[]{1});
         freed.release();
-        assertRefused(Map.of("w", freed), "state/w");
+        assertRefused(Map.of("w", freed), "'w'");
         assertThatExceptionOfType(UnsavableValueException.class)
                 .isThrownBy(() -> Checkpoint.save(folder.resolve("no.pt"),
                         Map.of("a/b", List.of(1L, new Symbol("my.constant")))))

@@ -115,6 +115,8 @@ class TorchIndexFormatTest {
         assertRefused("{'weight_map':{'wte':'cut.bin'}}", "cut.bin", "a shard of");
         Files.writeString(folder.resolve("text.bin"), "text");
         assertRefused("{'weight_map':{'wte':'text.bin'}}", "text.bin", "none of the formats [torch-zip, torch-legacy");
+        Files.writeString(folder.resolve("lfs.bin"), "version https://git-lfs.github.com/spec/v1\noid sha256:00\n");
+        assertRefused("{'weight_map':{'wte':'lfs.bin'}}", "lfs.bin", "a pointer of Git LFS", "git lfs pull");
         save("list.bin", List.of(Tensor.of(1f)));
         assertRefused("{'weight_map':{'wte':'list.bin'}}", "list.bin", "no tensors by name");
     }

@@ -355,7 +355,7 @@ class WritingTest {
         List<byte[]> repeated = Collections.nCopies(1000, new byte[1 << 20]);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Torch7Format().draft(repeated, SaveOptions.defaults()))
-                .withMessageContaining("cannot save state/65: values such as this one of 1048576 bytes")
+                .withMessageContaining("cannot save the value at '65': values such as this one of 1048576 bytes")
                 .withMessageContaining("64 MiB");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Checkpoint.save(folder.resolve("many.croft"), repeated))

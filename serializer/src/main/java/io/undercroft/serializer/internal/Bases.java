@@ -226,8 +226,8 @@ public final class Bases implements BaseFiles, AutoCloseable {
         try {
             base.check(new FileSource(opened));
             return opened;
-        } catch (FormatException e) {
-            opened.close();
+        } catch (FormatException fault) {
+            FormatException e = namingLookalike(fault, opened);
             throw new FormatException(e.code(),
                     e.what() + "; what was found is " + FormatException.quote(opened.location()), e.offset(),
                     e.remedy(),
@@ -235,6 +235,12 @@ public final class Bases implements BaseFiles, AutoCloseable {
         } catch (Throwable e) {
             opened.close();
             throw e;
+        }
+    }
+
+    private static FormatException namingLookalike(FormatException e, MappedFile opened) throws IOException {
+        try (opened) {
+            return Formats.namingLookalike(e, opened);
         }
     }
 

@@ -154,6 +154,21 @@ public final class Formats {
                 e)).orElse(e);
     }
 
+    /// Returns the exception for a shard of a model, which no format recognises if it is the pointer of Git LFS or
+    /// another kind of file that is often found in place of one.
+    ///
+    /// @param e the exception of the reader of the shard
+    /// @param file the shard
+    /// @return an exception of the same code that names the kind of file, or the given one
+    /// @throws IOException if reading fails
+    public static FormatException namingLookalike(FormatException e, MappedFile file) throws IOException {
+        if (file.size() == 0 || find(file).isPresent()) {
+            return e;
+        }
+        return Lookalike.of(file).map(found -> new FormatException(e.code(), found.what(), found.offset(),
+                found.remedy(), e)).orElse(e);
+    }
+
     /// Plans a file.
     ///
     /// @param format its format, one [for writing][#forWriting]

@@ -4,12 +4,15 @@ import io.undercroft.format.FormatException;
 import io.undercroft.serializer.spi.CheckpointFormat;
 import io.undercroft.serializer.spi.CheckpointFormat.Capability;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -32,6 +35,7 @@ public final class ModelDirectory {
             Pattern.CASE_INSENSITIVE);
     /// The files of `HuggingFaceStorageWriter` before consolidation, each with parts of tensors.
     private static final Pattern PARTS = Pattern.compile("shard-[0-9]+-model-[0-9]+-of-[0-9]+[.]safetensors");
+    private static final String SNAPSHOTS = "snapshots";
     private static final int MOST_NAMED = 3;
 
     private ModelDirectory() {}
@@ -60,12 +64,47 @@ public final class ModelDirectory {
         }
         if (candidates.size() != 1) {
             throw new FileSystemException(path.toString(), null, candidates.isEmpty()
-                    ? Lookalike.of(path).map("it is "::concat).orElse(
+                    ? Lookalike.of(path).map("it is "::concat).or(() -> hubCache(path)).orElse(
                             "it is a directory, in which no file has the suffix of a known format; name a file")
                     : "it is a directory with " + candidates.size() + " files of tensors; name one of them: "
                             + names(candidates));
         }
         return candidates.getFirst();
+    }
+
+    /// {@return what a directory is in the cache of the Hugging Face hub, where revisions of a model are directories in
+    /// `snapshots`, if it is one}
+    private static Optional<String> hubCache(Path directory) {
+        Path snapshots = directory.resolve(SNAPSHOTS);
+        List<Path> revisions = directories(snapshots, _ -> true);
+        if (!revisions.isEmpty()) {
+            return Optional.of("it is a model in the cache of the Hugging Face hub; name the directory of a revision: "
+                    + mainRevision(directory).filter(revisions::contains).map(main -> names(List.of(main)))
+                            .orElseGet(() -> names(revisions)) + " in " + FormatException.quote(snapshots.toString()));
+        }
+        List<Path> models = directories(directory, name -> name.startsWith("models--"));
+        return models.isEmpty()
+                ? Optional.empty()
+                : Optional.of("it is a cache of the Hugging Face hub; name the directory of a revision, in "
+                        + SNAPSHOTS + " of " + names(models));
+    }
+
+    private static Optional<Path> mainRevision(Path model) {
+        try {
+            String revision = Files.readString(model.resolve("refs").resolve("main")).strip();
+            return Optional.of(model.resolve(SNAPSHOTS).resolve(revision));
+        } catch (IOException | InvalidPathException _) {
+            return Optional.empty();
+        }
+    }
+
+    private static List<Path> directories(Path parent, Predicate<String> hasName) {
+        try (Stream<Path> files = Files.list(parent)) {
+            return files.filter(Files::isDirectory).filter(file -> hasName.test(file.getFileName().toString()))
+                    .sorted().toList();
+        } catch (IOException | UncheckedIOException _) {
+            return List.of();
+        }
     }
 
     /// Returns the files that may be the model, of those in a directory: the one with the first of the usual names, the

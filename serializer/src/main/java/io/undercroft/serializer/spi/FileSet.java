@@ -5,6 +5,7 @@ import io.undercroft.mmap.MappedFile;
 import io.undercroft.serializer.ForeignClass;
 import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.UnreadPart;
+import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.sets.OpenSet;
 import io.undercroft.serializer.internal.sets.SetContents;
 import java.io.IOException;
@@ -65,7 +66,8 @@ public final class FileSet {
     /// @throws IOException if reading fails
     public static Contents open(MappedFile index, List<String> names, OpenOptions options, Opening opening,
             Union union) throws IOException {
-        OpenSet<Contents> set = new OpenSet<>(index, names, options, opening::open,
+        OpenSet<Contents> set = new OpenSet<>(index, names, options,
+                (number, file) -> opened(opening, number, file),
                 (what, remedy) -> new FormatException("SHARD-INDEX", what, FormatException.NO_OFFSET, remedy));
         try {
             List<Contents> members = new ArrayList<>();
@@ -95,6 +97,14 @@ public final class FileSet {
         } catch (Throwable e) {
             set.close();
             throw e;
+        }
+    }
+
+    private static Contents opened(Opening opening, int number, MappedFile file) throws IOException {
+        try {
+            return opening.open(number, file);
+        } catch (FormatException e) {
+            throw Formats.namingLookalike(e, file);
         }
     }
 

@@ -62,7 +62,7 @@ public final class WriterLock implements Closeable {
         String line = LINE_START + ProcessHandle.current().pid() + " on " + host() + " since " + Instant.now();
         String holder = HELD.putIfAbsent(path, line);
         if (holder != null) {
-            throw new LockedException(file, FormatException.quote(holder));
+            throw LockedException.bySelf(file, FormatException.quote(holder));
         }
         try {
             return new WriterLock(path, lock(file, path, line + "\n"));

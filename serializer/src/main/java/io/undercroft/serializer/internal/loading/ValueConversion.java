@@ -8,7 +8,10 @@ import io.undercroft.storage.Tensor;
 import java.lang.invoke.MethodType;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -38,15 +41,31 @@ public final class ValueConversion {
                 ? number(number, wrapper).orElse(held)
                 : held;
         if (!wrapper.isInstance(found)) {
-            throw new ClassCastException(what.get() + " is " + (found == null
-                    ? "null"
-                    : "of the class " + found.getClass().getName()
-                            + (isScalar && found instanceof Number
-                                    ? ", " + FormatException.quote(found.toString())
-                                    : ""))
-                    + ", not of " + wrapper.getName());
+            throw new ClassCastException(what.get() + " is " + describe(found, isScalar) + ", not of "
+                    + (found instanceof Tensor ? "the class " : "") + wrapper.getName() + remedy(found));
         }
         return (T) found;
+    }
+
+    /// The class of a tensor is one of several that are not public.
+    private static String describe(@Nullable Object found, boolean isScalar) {
+        return switch (found) {
+            case null -> "null";
+            case Tensor tensor -> "a tensor of shape " + tensor.shape();
+            default -> "of the class " + found.getClass().getName()
+                    + (isScalar && found instanceof Number ? ", " + FormatException.quote(found.toString()) : "");
+        };
+    }
+
+    private static String remedy(@Nullable Object found) {
+        return switch (found) {
+            case null -> "";
+            case Tensor _ -> "; ask for the class Tensor, or for the tensor by its name with Checkpoint.tensor";
+            case List<?> _ -> "; ask for the class List, which lists and tuples have";
+            case Set<?> _ -> "; ask for the class Set";
+            case Map<?, ?> _ -> "; ask for the class Map";
+            default -> "";
+        };
     }
 
     private static Optional<Object> element(Tensor tensor) {

@@ -14,6 +14,7 @@ import io.undercroft.serializer.OpenOptions;
 import io.undercroft.serializer.TensorSpec;
 import io.undercroft.serializer.internal.CroftContents;
 import io.undercroft.serializer.internal.FileSource;
+import io.undercroft.serializer.internal.Formats;
 import io.undercroft.serializer.internal.loading.NameLookup;
 import io.undercroft.serializer.internal.sets.SetContents.Place;
 import io.undercroft.serializer.internal.sets.SetRead.Plan;
@@ -112,7 +113,7 @@ public final class SetFile implements AutoCloseable {
             try {
                 set.shards().get(number).check(new FileSource(found), Limits.DEFAULT);
             } catch (FormatException e) {
-                throw e.withFile(found.location());
+                throw Formats.namingLookalike(e, found).withFile(found.location());
             }
         }
     }

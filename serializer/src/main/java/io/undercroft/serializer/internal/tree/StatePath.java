@@ -18,11 +18,12 @@ public final class StatePath {
     /// The root.
     public StatePath() {}
 
-    /// {@return what messages call a place: `the state`, or `state/` and the [shortened][#shortened] path}
+    /// {@return what messages call a place: `the state`, or `the value at` and the quoted, [shortened][#shortened]
+    /// path}
     ///
     /// @param path keys and indices joined by `/`; empty for the root
     public static String describe(String path) {
-        return path.isEmpty() ? "the state" : FormatException.printable("state/" + shortened(path));
+        return path.isEmpty() ? "the state" : "the value at '" + FormatException.printable(shortened(path)) + "'";
     }
 
     /// {@return a path for a message, with `…` for the middle of one of more than 200 characters, as in linked lists}
