@@ -54,6 +54,8 @@ public enum Rule {
     V22_SLICE("V22-SLICE", "Save the set again with all its shards, each of the same run and each once");
 
     private final String code;
+    /// Immutable, with no annotation that says so.
+    @SuppressWarnings("ImmutableEnumChecker")
     private final Remedy remedy;
 
     Rule(String code, String remedy) {

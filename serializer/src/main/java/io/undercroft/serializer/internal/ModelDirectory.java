@@ -80,7 +80,8 @@ public final class ModelDirectory {
         if (!revisions.isEmpty()) {
             return Optional.of("it is a model in the cache of the Hugging Face hub; name the directory of a revision: "
                     + mainRevision(directory).filter(revisions::contains).map(main -> names(List.of(main)))
-                            .orElseGet(() -> names(revisions)) + " in " + FormatException.quote(snapshots.toString()));
+                            .orElseGet(() -> names(revisions))
+                    + " in " + FormatException.quote(snapshots.toString()));
         }
         List<Path> models = directories(directory, name -> name.startsWith("models--"));
         return models.isEmpty()
