@@ -2,6 +2,7 @@ package io.undercroft.serializer;
 
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
+import java.util.Objects;
 
 /// Thrown if another process or thread is writing to a file. Nothing was changed. Callers may try again; a lock is
 /// released at the latest when the process that holds it ends.
@@ -21,7 +22,7 @@ public final class LockedException extends FileSystemException {
 
     private LockedException(Path file, String holder, String reason) {
         super(file.toString(), null, reason);
-        this.holder = holder;
+        this.holder = Objects.requireNonNull(holder, "holder");
     }
 
     /// Creates an exception for a file that this process is writing to itself.
