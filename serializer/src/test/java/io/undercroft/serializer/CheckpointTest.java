@@ -128,7 +128,7 @@ class CheckpointTest {
             assertThat(c.value("a", Tensor.class)).isSameAs(c.tensor("a"));
             assertThatExceptionOfType(ClassCastException.class).isThrownBy(() -> c.value("tuple", ArrayList.class))
                     .withMessageEndingWith("; ask for the class List, which lists and tuples have");
-            assertThat(c.value("tuple", List.class)).isEqualTo(List.of(1L, 2L));
+            assertThat((Object) c.value("tuple", List.class)).isEqualTo(List.of(1L, 2L));
         }
     }
 

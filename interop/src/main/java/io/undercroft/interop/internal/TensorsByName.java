@@ -256,7 +256,7 @@ public final class TensorsByName {
 
     /// {@return whether a value is an object of Java, which files of PyTorch do not hold either}
     private static boolean isOfJava(@Nullable Object value) {
-        return value instanceof Typed typed && typed.type().startsWith(JAVA)
-                || value instanceof TypedMap map && map.type().startsWith(JAVA);
+        return (value instanceof Typed typed && typed.type().startsWith(JAVA))
+                || (value instanceof TypedMap map && map.type().startsWith(JAVA));
     }
 }
