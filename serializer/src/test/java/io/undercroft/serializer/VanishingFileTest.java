@@ -24,6 +24,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -53,6 +54,37 @@ class VanishingFileTest {
         state.put("first", Tensor.arange(DType.INT64, 10));
         state.put("weight", weight);
         return state;
+    }
+
+    /// Before a save replaces a file, it looks whether an open file references it.
+    @Test
+    void aSaveSucceedsWhileOpenFilesVanish() throws Exception {
+        Path other = folder.resolve("other.croft");
+        AtomicBoolean isDone = new AtomicBoolean();
+        Thread vanishing = Thread.ofPlatform().start(() -> {
+            while (!isDone.get()) {
+                try {
+                    Checkpoint.save(other, 1L);
+                    try (Checkpoint _ = Checkpoint.open(other)) {
+                        for (int i = 0; i < 20; i++) {
+                            Files.delete(other);
+                            Files.createFile(other);
+                        }
+                        Files.delete(other);
+                    }
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+        });
+        try {
+            for (int i = 0; i < 300; i++) {
+                Checkpoint.save(file, (long) i);
+            }
+        } finally {
+            isDone.set(true);
+            vanishing.join();
+        }
     }
 
     /// The ways to the elements of a tensor.

@@ -22,6 +22,7 @@ import java.net.URISyntaxException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -506,11 +507,20 @@ public final class References {
         }
     }
 
-    private static @Nullable Path parent(Path path) throws IOException {
-        return Files.exists(path) ? path.toRealPath().getParent() : path.getParent();
+    /// Other open files may be deleted at any time.
+    private static @Nullable Path parent(Path path) {
+        try {
+            return path.toRealPath().getParent();
+        } catch (IOException _) {
+            return path.getParent();
+        }
     }
 
     private static boolean isSame(Path one, Path other) throws IOException {
-        return Files.exists(one) && Files.exists(other) && Files.isSameFile(one, other);
+        try {
+            return Files.exists(one) && Files.exists(other) && Files.isSameFile(one, other);
+        } catch (NoSuchFileException _) {
+            return false;
+        }
     }
 }
