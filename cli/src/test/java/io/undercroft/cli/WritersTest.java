@@ -47,7 +47,7 @@ class WritersTest {
     @Test
     void aLockedFileIsNotWrittenAndItsHolderNamed() throws IOException {
         try (WriterLock _ = WriterLock.of(file)) {
-            String holder = "it is being written by 'pid " + ProcessHandle.current().pid() + " on ";
+            String holder = "it is being written by this process, 'pid " + ProcessHandle.current().pid() + " on ";
             assertRefused(Invocation.of("append", file, TIED), file + ": " + holder);
             assertRefused(Invocation.of("compact", file), holder);
             assertRefused(Invocation.of("convert", TIED, file), holder);
