@@ -77,7 +77,7 @@ class ExportTest {
 
         Checkpoint.save(folder.resolve("a.safetensor"), few(), SaveOptions.defaults().format("croft"));
 
-        for (String other : List.of("a", "a.weights", "a.v1", "run.step7", ".hidden")) {
+        for (String other : List.of("a", "pickle", "a.weights", "a.v1", "run.step7", ".hidden")) {
             assertThat(Checkpoint.save(folder.resolve(other), few()).format()).isEqualTo("croft");
         }
     }

@@ -252,7 +252,7 @@ public final class Formats {
                     + ".croft file choose another name, or SaveOptions.format(\"croft\")");
         });
         String suffix = name.substring(Math.max(0, name.lastIndexOf('.')));
-        if (suffix.length() >= SHORTEST_COMPARED) {
+        if (suffix.startsWith(".") && suffix.length() >= SHORTEST_COMPARED) {
             NearNames.question(suffix, KnownSuffixes.all()).ifPresent(question -> {
                 throw new IllegalArgumentException(file + ": no format has the suffix "
                         + FormatException.quote(suffix) + question + " To save a .croft file of this name, use "
