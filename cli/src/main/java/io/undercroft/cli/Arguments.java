@@ -34,6 +34,7 @@ import picocli.CommandLine.TypeConversionException;
 
 /// The arguments of a command, and descriptions of those that several commands have in common.
 final class Arguments {
+    static final String SALVAGE = "croft salvage FILE TARGET";
     static final String AT = "--at";
     private static final String ONLY = "--only";
     private static final String SORT = "--sort";

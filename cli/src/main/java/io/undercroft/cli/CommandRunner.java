@@ -318,7 +318,7 @@ final class CommandRunner {
         return switch (option.name()) {
             case "OpenOptions.root" -> Arguments.ROOT;
             case "OpenOptions.base" -> Arguments.BASE;
-            case "CroftFile.salvage" -> "croft salvage FILE TARGET";
+            case "CroftFile.salvage" -> Arguments.SALVAGE;
             case "OpenOptions.format" -> Arguments.FORMAT;
             case "OpenOptions.setting" -> Arguments.SETTING;
             case "OpenOptions.device" -> Arguments.LOCATION + " cpu";

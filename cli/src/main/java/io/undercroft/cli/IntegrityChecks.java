@@ -78,7 +78,7 @@ final class IntegrityChecks {
                 subject(first) + " damaged" + more + ": " + first.what() + " [" + first.code() + "]",
                 first.offset(), "Take the file from a backup or make it again; croft verify lists all damage"
                         + (checkpoint.format().equals("croft")
-                                ? ", and croft salvage FILE TARGET saves what is intact"
+                                ? ", and " + Arguments.SALVAGE + " saves what is intact"
                                 : ""));
     }
 

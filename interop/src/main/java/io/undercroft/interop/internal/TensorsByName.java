@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.UnsavableValueException;
+import io.undercroft.serializer.internal.tree.JavaNode;
 import io.undercroft.serializer.internal.tree.PythonObjects;
 import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.internal.tree.StatePart;
@@ -29,7 +30,6 @@ import org.jspecify.annotations.Nullable;
 /// flat map. Two tensors that would have the same name are refused. A parameter of PyTorch is the tensor
 /// in it, an `OrderedDict` a map, a module what its `state_dict()` has; what else these hold is left out.
 public final class TensorsByName {
-    private static final String JAVA = "java:";
     private static final String PARAMETER = "torch.nn.parameter.";
     /// The maximum number of further places of maps. Few states have any, but a small one can nest one map many times.
     private static final int MOST_AGAIN = 1 << 12;
@@ -245,18 +245,11 @@ public final class TensorsByName {
     }
 
     private static String remedy(String path, @Nullable Object value) {
-        if (!path.isEmpty()) {
-            return "leave it out, or save a " + (isOfJava(value) ? ".croft" : ".croft or .pt") + " file";
+        if (path.isEmpty() && value instanceof Tensor) {
+            return "put it into a map by a name, for instance 'weight', or save a .npy, .croft or .pt file";
         }
-        return value instanceof Tensor
-                ? "put it into a map by a name, for instance 'weight', or save a .npy, .croft or .pt file"
-                : "put the tensors into a map by names, or save a " + (isOfJava(value) ? ".croft" : ".croft or .pt")
-                        + " file";
-    }
-
-    /// {@return whether a value is an object of Java, which files of PyTorch do not hold either}
-    private static boolean isOfJava(@Nullable Object value) {
-        return (value instanceof Typed typed && typed.type().startsWith(JAVA))
-                || (value instanceof TypedMap map && map.type().startsWith(JAVA));
+        // Files of PyTorch hold no objects of Java either.
+        return (path.isEmpty() ? "put the tensors into a map by names" : "leave it out") + ", or save a "
+                + (JavaNode.className(value) == null ? ".croft or .pt" : ".croft") + " file";
     }
 }

@@ -1,5 +1,6 @@
 package io.undercroft.serializer.internal.graph;
 
+import io.undercroft.serializer.internal.tree.JavaNode;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;

@@ -1,6 +1,7 @@
 package io.undercroft.serializer.internal.graph;
 
 import io.undercroft.serializer.StateClasses;
+import io.undercroft.serializer.internal.tree.JavaNode;
 import io.undercroft.serializer.internal.tree.StateKeys;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;

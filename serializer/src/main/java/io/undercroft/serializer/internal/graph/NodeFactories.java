@@ -3,6 +3,7 @@ package io.undercroft.serializer.internal.graph;
 import io.undercroft.format.FormatException;
 import io.undercroft.serializer.StateClasses;
 import io.undercroft.serializer.StateCodec;
+import io.undercroft.serializer.internal.tree.JavaNode;
 import io.undercroft.serializer.internal.tree.StateIndex;
 import io.undercroft.serializer.state.Tuple;
 import io.undercroft.serializer.state.Typed;

@@ -1,4 +1,4 @@
-package io.undercroft.serializer.internal.graph;
+package io.undercroft.serializer.internal.tree;
 
 import io.undercroft.serializer.state.Typed;
 import io.undercroft.serializer.state.TypedMap;
@@ -7,23 +7,23 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /// The names by which a node of a tree represents a Java object.
-final class JavaNode {
+public final class JavaNode {
     /// The prefix of the type of such a node; the name of a class follows.
-    static final String PREFIX = "java:";
+    public static final String PREFIX = "java:";
     /// The attribute with fields in bytes of Kryo, which is no longer written.
-    static final String KRYO = "kryo";
+    public static final String KRYO = "kryo";
     /// The attribute with the order of a sorted collection, if it is not the natural one, and its value.
-    static final String ORDER = "order";
-    static final String REVERSE = "reverse";
+    public static final String ORDER = "order";
+    public static final String REVERSE = "reverse";
     /// The attribute with the name of the enum whose constants are the keys of a map or the elements of a set.
-    static final String ENUM = "enum";
+    public static final String ENUM = "enum";
 
     private JavaNode() {}
 
     /// {@return the name of the class of the object that a node stands for, or null if it stands for itself}
     ///
     /// @param node a value of a tree
-    static @Nullable String className(@Nullable Object node) {
+    public static @Nullable String className(@Nullable Object node) {
         String type = switch (node) {
             case Typed typed -> typed.type();
             case TypedMap map -> map.type();
@@ -35,7 +35,7 @@ final class JavaNode {
     /// {@return whether a value of a tree has an identity, and may hold others}
     ///
     /// @param value a value of a tree
-    static boolean isContainer(@Nullable Object value) {
+    public static boolean isContainer(@Nullable Object value) {
         return value instanceof Map || value instanceof Collection || value instanceof Typed;
     }
 }
