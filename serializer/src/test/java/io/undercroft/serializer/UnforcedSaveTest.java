@@ -74,6 +74,26 @@ class UnforcedSaveTest {
     }
 
     @Test
+    void aWriterForcesTheDirectoryInItsFirstCommitToAFileOnly() throws IOException {
+        Path file = directory.resolve("a.croft");
+        Checkpoint.save(file, STATE);
+        WatchedDisk disk = new WatchedDisk();
+        try (CroftFile writer = CroftFile.open(disk, file, SaveOptions.defaults(), OpenOptions.defaults())) {
+            writer.commit(STATE, "first");
+            writer.commit(STATE, "second");
+            assertThat(disk.done).containsOnlyOnce(ForwardingDisk.Operation.FORCE_DIRECTORY);
+
+            disk.done.clear();
+            Files.delete(file);
+            Checkpoint.save(file, STATE);
+            // The writer sees that it is another file, and continues from there.
+            writer.newest().orElseThrow().close();
+            writer.commit(STATE, "third");
+            assertThat(disk.done).containsOnlyOnce(ForwardingDisk.Operation.FORCE_DIRECTORY);
+        }
+    }
+
+    @Test
     void aFileInAStoreCannotBeUnforced() {
         assertThatIllegalArgumentException().isThrownBy(() -> SaveOptions.defaults().unforced().requireForStore("s3:a"))
                 .withMessageContaining("SaveOptions.unforced");

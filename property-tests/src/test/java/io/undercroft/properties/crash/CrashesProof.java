@@ -20,6 +20,7 @@ import io.undercroft.serializer.CroftFile;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.SaveOptions.Compression;
 import io.undercroft.serializer.internal.disk.Target.Replacing;
+import io.undercroft.serializer.internal.extents.FileHistory;
 import io.undercroft.serializer.internal.sets.SetWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.serializer.state.Slice;
@@ -103,9 +104,10 @@ public final class CrashesProof {
         cut("save of a new file", path, (disk, file) -> disk.save(file, state, OPTIONS));
         change(state);
         cut("save over a file", path, (disk, file) -> disk.save(file, state, OPTIONS));
+        FileHistory history = new FileHistory();
         for (int times = 1; times <= 5; times++) {
             change(state);
-            cut("append", path, (disk, file) -> disk.commit(file, state, OPTIONS));
+            cut("append", path, (disk, file) -> disk.commit(file, history, state, OPTIONS));
         }
         byte[] tail = new byte[10_000];
         random.nextBytes(tail);

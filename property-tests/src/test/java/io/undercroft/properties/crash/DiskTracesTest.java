@@ -7,6 +7,7 @@ import io.undercroft.properties.Recorded;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.SaveOptions;
 import io.undercroft.serializer.internal.disk.Target.Replacing;
+import io.undercroft.serializer.internal.extents.FileHistory;
 import io.undercroft.serializer.internal.sets.SetWriter;
 import io.undercroft.serializer.internal.writing.FileCopier;
 import io.undercroft.storage.DType;
@@ -115,6 +116,11 @@ class DiskTracesTest {
         trace("commit with a message", disk -> disk.commit(file, state(6, 10_000),
                 OPTIONS.message("six").metadata(Map.of("lr", "0.1"))));
         trace("commit of what is there", disk -> disk.commit(file, state(6, 10_000), OPTIONS));
+        FileHistory history = new FileHistory();
+        trace("first and second commit of a writer", disk -> {
+            disk.commit(file, history, state(7, 10_000), OPTIONS);
+            disk.commit(file, history, state(8, 10_000), OPTIONS);
+        });
         trace("compaction",
                 disk -> new FileCopier(disk).compact(file, info -> info.sequence() > 2,
                         SaveOptions.Compression.NONE, Replacing.ANY));

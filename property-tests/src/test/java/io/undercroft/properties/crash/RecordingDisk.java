@@ -159,8 +159,13 @@ final class RecordingDisk implements Disk {
                 options, null).run();
     }
 
-    /// Saves a state as the next snapshot of a file.
+    /// Saves a state as the next snapshot of a file, as a writer that has not seen the file.
     void commit(Path file, Object state, SaveOptions options) throws IOException {
-        Save.prepareCommit(FileTarget.of(file, this), new FileHistory(), state, options, null).run();
+        commit(file, new FileHistory(), state, options);
+    }
+
+    /// Saves a state as the next snapshot of a file, as a writer that knows it.
+    void commit(Path file, FileHistory history, Object state, SaveOptions options) throws IOException {
+        Save.prepareCommit(FileTarget.of(file, this), history, state, options, null).run();
     }
 }

@@ -259,11 +259,13 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// Releases the lock. Its file is deleted first, so that no other process can have locked it meanwhile.
+    /// Releases the lock. Its file is deleted first, so that no other process can have locked it meanwhile, and emptied,
+    /// since ext4 brings a file that was truncated and written to the disk when it is closed, which takes 0.2 ms.
     @Override
     public void close() throws IOException {
         try {
             Files.deleteIfExists(path);
+            lock.channel().truncate(0);
         } catch (IOException _) {
             // Where an open file cannot be deleted it stays, and means nothing.
         }

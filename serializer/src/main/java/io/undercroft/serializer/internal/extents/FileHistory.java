@@ -11,6 +11,7 @@ import java.lang.ref.SoftReference;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -27,10 +28,21 @@ import org.jspecify.annotations.Nullable;
 /// Safe for any thread; the lock of the file keeps others from committing between [#places] and [#committed].
 public final class FileHistory {
     private volatile @Nullable Seen seen;
+    /// The file whose name the writer made durable; null if there is none.
+    private volatile @Nullable Made named;
     private @Nullable SoftReference<Known> known;
 
     /// A snapshot, and the key of its file in the system, which is null where there are none.
     private record Seen(@Nullable Object key, CommitRecord newest) {}
+
+    /// The key of a file, and when it was made: keys of deleted files are used again.
+    private record Made(Object key, FileTime time) {
+        static @Nullable Made of(Path file) throws IOException {
+            BasicFileAttributes attributes = attributes(file);
+            Object key = attributes.fileKey();
+            return key == null ? null : new Made(key, attributes.creationTime());
+        }
+    }
 
     /// Places up to a commit.
     private record Known(PlaceTable places, CommitRecord newest) {}
@@ -78,8 +90,21 @@ public final class FileHistory {
         }
     }
 
+    /// {@return whether the writer has committed to the file, and thereby made its name durable}
+    ///
+    /// @param file the file
+    /// @throws IOException if the file cannot be found
+    public boolean isNameDurable(Path file) throws IOException {
+        Made there = named;
+        return there != null && there.equals(Made.of(file));
+    }
+
     private static @Nullable Object key(Path file) throws IOException {
-        return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+        return attributes(file).fileKey();
+    }
+
+    private static BasicFileAttributes attributes(Path file) throws IOException {
+        return Files.readAttributes(file, BasicFileAttributes.class);
     }
 
     /// {@return the places of all extents of a snapshot and those before it in their file} They belong to the caller,
@@ -111,12 +136,13 @@ public final class FileHistory {
 
     /// Records a commit of the writer.
     ///
-    /// @param file the file
+    /// @param file the file, whose name is durable
     /// @param places the places of all extents, which the caller does not use any more; null if they are unknown
     /// @param newest the commit
     /// @throws IOException if the file cannot be found
     public void committed(Path file, @Nullable PlaceTable places, CommitRecord newest) throws IOException {
         see(file, newest);
+        named = Made.of(file);
         if (places != null) {
             synchronized (this) {
                 known = new SoftReference<>(new Known(places, newest));

@@ -145,7 +145,9 @@ final class Appender implements Closeable {
             written = CroftLayout.write(plan, options, bases, destination(places), free());
             commit = writeIndex(written, options);
             file.force();
-            forceName();
+            if (!history.isNameDurable(target.file())) {
+                forceName();
+            }
             checkName();
             lastWord.run();
         } catch (FileSystemException | ClosedByInterruptException e) {
