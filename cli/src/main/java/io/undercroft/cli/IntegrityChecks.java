@@ -2,6 +2,7 @@ package io.undercroft.cli;
 
 import io.undercroft.cli.internal.Text;
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
 import io.undercroft.serializer.BaseFile;
 import io.undercroft.serializer.Checkpoint;
 import io.undercroft.serializer.Damage;
@@ -209,8 +210,14 @@ final class IntegrityChecks {
                     "%s: %s cannot be used. %s".formatted(file, Text.count(others, "other file"),
                             OTHER_FILE_REMEDY));
         }
-        return run.fail(CommandRunner.DAMAGED, "%s: %s. Take it from a backup or make it again".formatted(file,
-                Text.count(damages.size() - others, "damaged part")));
+        List<Remedy> remedies = damages.stream().filter(damage -> !isOfOtherFile(damage)).map(Damage::remedy).distinct()
+                .toList();
+        // What is wrong may be in a file that has bytes of this one.
+        String remedy = remedies.size() == 1 && remedies.getFirst().options().isEmpty()
+                ? remedies.getFirst().text()
+                : "Take it from a backup or make it again";
+        return run.fail(CommandRunner.DAMAGED, "%s: %s. %s".formatted(file,
+                Text.count(damages.size() - others, "damaged part"), remedy));
     }
 
     /// Lists damage.

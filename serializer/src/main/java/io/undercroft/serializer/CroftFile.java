@@ -227,13 +227,14 @@ public final class CroftFile implements AutoCloseable {
     /// {@return the newest complete snapshot, or nothing if there is no file yet} It is the same object at every call
     /// until a newer one is committed or it is closed.
     ///
-    /// @throws IOException if reading fails
+    /// @throws IOException if reading fails, or there is no directory for the file
     /// @throws FormatException if the file is damaged
     /// @throws IllegalArgumentException if it is a file of another format
     /// @throws IllegalStateException if this is closed
     public synchronized Optional<Checkpoint> newest() throws IOException {
         checkOpen();
         if (!Files.exists(path)) {
+            FileTarget.of(path, disk).requireDirectory();
             history.seeNone();
             return Optional.empty();
         }

@@ -156,11 +156,13 @@ class BasesTest {
                             Optional.of(weights.toRealPath()), Optional.empty()));
             assertThat(checkpoint.verify().isComplete()).isTrue();
         }
+        Path root = folder.toRealPath();
         Files.delete(base);
         Files.delete(weights);
         try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
-            assertThat(checkpoint.bases()).extracting(BaseFile::isFound, BaseFile::problem).containsOnly(
-                    tuple(false, Optional.of("it is not there")));
+            assertThat(checkpoint.bases()).extracting(BaseFile::isFound, BaseFile::problem).containsExactly(
+                    tuple(false, Optional.of("it is not there, as there is no '" + root.resolve("lib/base.croft") + "'")),
+                    tuple(false, Optional.of("it is not there, as there is no '" + root.resolve("lib/weights.bin") + "'")));
             assertThat(checkpoint.verify().missingBases()).isEqualTo(checkpoint.bases());
         }
         try (Checkpoint checkpoint = Checkpoint.open(Files.write(file, CroftImage.first().commit()))) {
@@ -323,6 +325,20 @@ class BasesTest {
                 assertThatExceptionOfType(FormatException.class).isThrownBy(() -> bytes(checkpoint, "based"))
                         .extracting(FormatException::code).isEqualTo("V6-NAME");
             }
+        }
+    }
+
+    @Test
+    void aBaseThatTheCallerNamesAndThatIsMissingIsNamed() throws IOException {
+        Files.move(base, folder.resolve("moved.croft"));
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted().base(folder.resolve("mooved.croft")))) {
+            assertRefused(() -> bytes(checkpoint, "based"), "/mooved.croft'");
+        }
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted().base(uuid, folder.resolve("mooved.croft")))) {
+            assertRefused(() -> bytes(checkpoint, "based"), "as there is no '" + folder.resolve("mooved.croft") + "'");
+        }
+        try (Checkpoint checkpoint = Checkpoint.open(file, rooted().base(folder.resolve("moved.croft")))) {
+            assertThat(bytes(checkpoint, "based")).isNotEmpty();
         }
     }
 

@@ -2,6 +2,7 @@ package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.undercroft.format.FormatException;
 import io.undercroft.mmap.NameLifetime;
@@ -110,6 +111,31 @@ class CompressionTest {
 
         assertThat(Files.size(file)).isLessThan(weights.nbytes() * 35 / 100);
         assertHas(file, tuned, OpenOptions.defaults());
+    }
+
+    /// The fine-tune itself is intact.
+    @ParameterizedTest
+    @EnumSource(names = {"NONE", "AGAINST_BASE"})
+    void damageOfABaseIsNotTakenForDamageOfTheFileThatNeedsIt(Compression compression) throws IOException {
+        Storage weights = weights(2, 500_000, DType.BFLOAT16);
+        Path base = folder.resolve("base.croft");
+        Path file = folder.resolve("tuned.croft");
+        Checkpoint.save(base, state(weights, DType.BFLOAT16), SaveOptions.defaults().chunkSize(1 << 16));
+        Storage tuned = compression == Compression.NONE ? weights : tuned(weights, 3);
+        Checkpoint.save(file, state(tuned, DType.BFLOAT16), AGAINST_BASE.compress(compression).base(base));
+        try (FileChannel channel = FileChannel.open(base, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(new byte[]{1, 2, 3, 4, 5, 6, 7, 8}), 300_000);
+        }
+
+        try (Checkpoint c = Checkpoint.open(file, OpenOptions.defaults().checksums(ChecksumPolicy.ON_TOUCH))) {
+            Damage damage = c.verify().damages().getFirst();
+            assertThat(damage.what()).endsWith("does not match in the file 'base.croft'");
+            assertThat(damage.where()).startsWith("tensor '");
+            assertThat(damage.remedy().text()).startsWith("Verify the other file first");
+            assertThatThrownBy(() -> c.tensors().values().forEach(Tensor::copy))
+                    .isInstanceOf(FormatException.class).hasMessageContaining("the file 'base.croft'")
+                    .hasMessageContaining("Verify the other file first");
+        }
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.undercroft.serializer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.undercroft.format.FormatException;
@@ -171,6 +172,17 @@ class CroftFileTest {
         assertThat(report.written()).isEqualTo(200);
         assertThat(snapshot().extent(0).isShared()).isFalse();
         assertSound();
+    }
+
+    @Test
+    void aDirectoryThatIsMissingIsNoticedBeforeTheFirstCommit() throws IOException {
+        try (CroftFile file = CroftFile.open(folder.resolve("missing/state.croft"))) {
+            assertThatThrownBy(file::newest).isInstanceOf(NoSuchFileException.class)
+                    .hasMessageContaining("make it first");
+        }
+        try (CroftFile file = CroftFile.open(path)) {
+            assertThat(file.newest()).isEmpty();
+        }
     }
 
     @Test

@@ -69,9 +69,13 @@ class ExportTest {
 
     @Test
     void aSuffixWithATypingErrorMakesNoCroftFile() throws IOException {
-        for (String wrong : List.of("a.safetensor", "a.SafeTensors2", "a.ckptt", "a.pikle")) {
+        for (String wrong : List.of("a.safetensor", "a.SafeTensors2", "a.ckptt", "a.pikle", "a.ptt", "a.pt7")) {
             assertThatThrownBy(() -> Checkpoint.save(folder.resolve(wrong), few()))
                     .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("; did you mean '.");
+        }
+        for (String wrong : List.of("a.pt.tmp", "a.safetensors.part")) {
+            assertThatThrownBy(() -> Checkpoint.save(folder.resolve(wrong), few()))
+                    .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("SaveOptions.format(\"croft\")");
         }
         assertThat(folder).isEmptyDirectory();
 

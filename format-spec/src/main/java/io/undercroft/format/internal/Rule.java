@@ -81,7 +81,13 @@ public enum Rule {
         return new FormatException(code, what, offset, remedy);
     }
 
-    FormatException broken(String what, long offset, Remedy other) {
+    /// Returns an exception for a file that breaks this rule.
+    ///
+    /// @param what the problem, without a full stop
+    /// @param offset the byte of the file that breaks the rule, or [FormatException#NO_OFFSET]
+    /// @param other the remedy, if it is not the usual one
+    /// @return the exception, to be thrown
+    public FormatException broken(String what, long offset, Remedy other) {
         return new FormatException(code, what, offset, other);
     }
 

@@ -341,9 +341,16 @@ public final class Verifier {
     private void compare(Snapshot snapshot, int storage, ExtentRecord extent, ExtentSums sums) {
         long sequence = snapshot.commit().sequence();
         if (!sums.equals(extent.sums())) {
-            String what = sums.checksum() == extent.sums().checksum() ? "digest of an extent" : "checksum of a chunk";
-            findings.add(new Finding(Rule.V14_CHECKSUM, sequence, storage, extent.base(), extent.fileOffset(),
-                    extent.storedLength(), "the " + what + " does not match"));
+            String what = "the " + (sums.checksum() == extent.sums().checksum()
+                    ? "digest of an extent"
+                    : "checksum of a chunk") + " does not match";
+            Coding coding = extent.coding();
+            // The coded bytes match their own checksum, or they would not have been decoded.
+            findings.add(coding != null && coding.hasReference() && !coding.hasReferenceInThisFile()
+                    ? new Finding(Rule.V14_CHECKSUM, sequence, storage, coding.referenceBase(),
+                            coding.referenceOffset(), extent.length(), what)
+                    : new Finding(Rule.V14_CHECKSUM, sequence, storage, extent.base(), extent.fileOffset(),
+                            extent.storedLength(), what));
         }
     }
 

@@ -27,6 +27,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The other files that a file references. Each is opened once, when its first byte is read, and stays open until all
@@ -157,10 +159,10 @@ public final class Bases implements BaseFiles, AutoCloseable {
             }
             return openBelow(base, root(base).toRealPath());
         } catch (NoSuchFileException e) {
-            throw unusable(base, "it is not there", sayWhere(base), e);
+            throw unusable(base, notThere(e), sayWhere(base), e);
         } catch (RemoteFileException e) {
             throw e.kind() == RemoteFileException.Kind.NOT_FOUND
-                    ? unusable(base, "it is not there", sayWhere(base), e)
+                    ? unusable(base, notThere(e), sayWhere(base), e)
                     : unusable(base, "it cannot be opened: " + e.getReason(), Remedy.of("Try again later"), e);
         } catch (IOException | InvalidPathException e) {
             String reason = e instanceof FileSystemException system && system.getReason() != null
@@ -168,6 +170,14 @@ public final class Bases implements BaseFiles, AutoCloseable {
                     : "";
             throw unusable(base, "it cannot be opened" + reason, Remedy.of("Check that it may be read"), e);
         }
+    }
+
+    /// Names the files that are missing: that which was looked for, and those that the caller named.
+    private String notThere(FileSystemException e) {
+        return Stream.concat(Stream.of(String.valueOf(e.getFile())),
+                options.bases().stream().filter(path -> !Files.exists(path)).map(Path::toString)).distinct()
+                .map(FormatException::quote)
+                .collect(Collectors.joining(" and no ", "it is not there, as there is no ", ""));
     }
 
     /// {@return the file among those that the caller names, or null} One that cannot be opened may be no base at all,

@@ -1,6 +1,8 @@
 package io.undercroft.serializer.internal;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.format.Remedy;
+import io.undercroft.format.internal.Coding;
 import io.undercroft.format.internal.ExtentRecord;
 import io.undercroft.format.internal.Finding;
 import io.undercroft.format.internal.Rule;
@@ -25,6 +27,9 @@ import java.util.stream.Stream;
 public final class DamageNames {
     private static final int MOST_NAMED = 5;
     private static final String NO_TENSOR = "no tensor";
+    /// The remedy for damage of a file that has bytes of this one.
+    private static final Remedy OTHER_FILE = Remedy.of("Verify the other file first: if it is damaged, or not as it was "
+            + "when this one was saved, bring it as it was then");
 
     private final Snapshot snapshot;
     private final StorageCheck check;
@@ -56,8 +61,15 @@ public final class DamageNames {
         StorageChunk first = chunks.getFirst();
         String more = chunks.size() == 1 ? "" : " (the first of " + chunks.size() + ")";
         long offset = first.base() == ExtentRecord.THIS_FILE ? first.fileOffset() : FormatException.NO_OFFSET;
-        return Rule.V14_CHECKSUM.broken(what(first) + more + "; it damages "
+        return mismatch(otherFile(first), what(first) + more + "; it damages "
                 + tensors(first.storage(), span -> chunks.stream().anyMatch(chunk -> chunk.touches(span))), offset);
+    }
+
+    /// @param base the file that may be damaged, as [StorageChunk#base]
+    private static FormatException mismatch(int base, String what, long offset) {
+        return base == ExtentRecord.THIS_FILE
+                ? Rule.V14_CHECKSUM.broken(what, offset)
+                : Rule.V14_CHECKSUM.broken(what, offset, OTHER_FILE);
     }
 
     /// {@return each chunk, as listed in reports}
@@ -65,14 +77,24 @@ public final class DamageNames {
     /// @param chunks the damaged chunks of one storage
     public Stream<Damage> damages(List<StorageChunk> chunks) {
         return chunks.stream().map(chunk -> Damage.of(tensors(chunk.storage(), chunk::touches), chunk.length(),
-                Rule.V14_CHECKSUM.broken(what(chunk), chunk.fileOffset())));
+                mismatch(otherFile(chunk), what(chunk), chunk.fileOffset())));
     }
 
     private String what(StorageChunk chunk) {
-        String base = chunk.base() == ExtentRecord.THIS_FILE
-                ? ""
-                : " in the file " + FormatException.quote(snapshot.base(chunk.base() - 1).path());
-        return "the checksum of a chunk of storage " + chunk.storage() + base + " does not match";
+        int other = otherFile(chunk);
+        String relation = chunk.base() == other ? " in the file " : ", which is a difference from bytes of the file ";
+        return "the checksum of a chunk of storage " + chunk.storage()
+                + (other == ExtentRecord.THIS_FILE ? "" : relation + path(other)) + " does not match";
+    }
+
+    private String path(int base) {
+        return FormatException.quote(snapshot.base(base - 1).path());
+    }
+
+    /// Returns the other file that has bytes of a chunk, or of its reference; or this file if there is none.
+    private static int otherFile(StorageChunk chunk) {
+        Coding coding = chunk.coding();
+        return chunk.base() == ExtentRecord.THIS_FILE && coding != null ? coding.referenceBase() : chunk.base();
     }
 
     /// {@return a finding of the verifier as damage}
@@ -92,9 +114,14 @@ public final class DamageNames {
                 : where + " of snapshot " + names.map(each -> CommitNumbers.of(each.snapshot))
                         .filter(number -> number != SnapshotInfo.UNKNOWN).orElse(finding.sequence());
         Rule rule = finding.rule();
-        return rule == null
-                ? Damage.unread(all, finding.offset(), finding.length())
-                : Damage.of(all, finding.length(), rule.broken(finding.what(), finding.offset()));
+        if (rule == null) {
+            return Damage.unread(all, finding.offset(), finding.length());
+        }
+        boolean isOfOther = rule == Rule.V14_CHECKSUM && finding.base() != ExtentRecord.THIS_FILE;
+        return Damage.of(all, finding.length(), isOfOther
+                ? mismatch(finding.base(), names.map(each -> finding.what() + " in the file "
+                        + each.path(finding.base())).orElse(finding.what()), finding.offset())
+                : rule.broken(finding.what(), finding.offset()));
     }
 
     private Optional<DamageNames> other(long sequence) {
@@ -123,11 +150,16 @@ public final class DamageNames {
         List<Span> ranges = new ArrayList<>();
         long start = 0;
         for (ExtentRecord extent : snapshot.extents(finding.storage())) {
-            long from = Math.max(finding.offset() - extent.fileOffset(), 0);
-            long to = Math.min(finding.offset() + finding.length() - extent.fileOffset(), extent.storedLength());
-            if (extent.base() == finding.base() && from < to) {
+            Coding coding = extent.coding();
+            boolean isReference = coding != null && coding.hasReference() && extent.base() != finding.base()
+                    && coding.referenceBase() == finding.base();
+            long place = isReference ? coding.referenceOffset() : extent.fileOffset();
+            long from = Math.max(finding.offset() - place, 0);
+            long to = Math.min(finding.offset() + finding.length() - place,
+                    isReference ? extent.length() : extent.storedLength());
+            if ((isReference || extent.base() == finding.base()) && from < to) {
                 // Damage of coded bytes can be anywhere in what they are decoded to.
-                ranges.add(extent.coding() == null
+                ranges.add(coding == null
                         ? new Span(start + from, start + to)
                         : new Span(start, start + extent.length()));
             }

@@ -244,21 +244,34 @@ public final class Formats {
                 });
     }
 
-    /// A known suffix of another format never makes a `.croft` file, and neither does a long one with a typing error.
+    /// A known suffix of another format never makes a `.croft` file, and neither does one with a typing error, or one
+    /// with another suffix after it.
     private static void requireKnown(String file, String name) {
         KnownSuffixes.format(suffix -> endsIn(name, suffix)).ifPresent(format -> {
             throw new IllegalArgumentException(file + ": its name is that of a file of " + format
                     + ". To write files of " + format + " put undercroft-interop on the class path; to save a "
                     + ".croft file choose another name, or SaveOptions.format(\"croft\")");
         });
-        String suffix = name.substring(Math.max(0, name.lastIndexOf('.')));
-        if (suffix.startsWith(".") && suffix.length() >= SHORTEST_COMPARED) {
+        int end = Math.max(0, name.lastIndexOf('.'));
+        String suffix = name.substring(end);
+        KnownSuffixes.format(known -> endsIn(name.substring(0, end), known)).ifPresent(format -> {
+            throw new IllegalArgumentException(file + ": before " + FormatException.quote(suffix)
+                    + " its name is that of a file of " + format + ". Say what to write: SaveOptions.format(\"" + format
+                    + "\") or SaveOptions.format(\"croft\")");
+        });
+        if (isCompared(suffix)) {
             NearNames.question(suffix, KnownSuffixes.all()).ifPresent(question -> {
                 throw new IllegalArgumentException(file + ": no format has the suffix "
                         + FormatException.quote(suffix) + question + " To save a .croft file of this name, use "
                         + "SaveOptions.format(\"croft\")");
             });
         }
+    }
+
+    /// A short suffix is compared only if it is a known one with one more character.
+    private static boolean isCompared(String suffix) {
+        return suffix.startsWith(".") && (suffix.length() >= SHORTEST_COMPARED || KnownSuffixes.all().stream()
+                .anyMatch(known -> suffix.startsWith(known) && suffix.length() == known.length() + 1));
     }
 
     /// {@return whether a format is `.croft`}
