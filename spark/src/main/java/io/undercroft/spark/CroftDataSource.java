@@ -33,7 +33,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 /// **Options.** `mode` is `FAILFAST` (a file or tensor that cannot be read fails the job; the default),
 /// `PERMISSIVE` (it gives a row with the column `error`) or `DROPMALFORMED` (it is skipped). `snapshots` is `newest` or
 /// `all`. `payloadStart` is the first element of `payload`, and `maxPayloadBytes` its maximum size (64 KiB unless set).
-/// `pathGlobFilter` selects files by a glob for their names.
+/// `pathGlobFilter` selects files by a glob for their names. `root` is the directory of the host below which the bases
+/// of files are ([OpenOptions.root][io.undercroft.serializer.OpenOptions#root]).
 ///
 /// **Filters.** Spark's filters on the first nine columns are evaluated before any element is read, and those on `file`
 /// before any file is opened.

@@ -1,5 +1,6 @@
 package io.undercroft.spark;
 
+import io.undercroft.format.FormatException;
 import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -35,11 +36,15 @@ public final class TensorReadException extends IOException {
         return Optional.ofNullable(tensor);
     }
 
-    /// {@return the message of an exception as one line}
+    /// {@return the message of an exception as one line, in which the options of Spark have their names}
     ///
     /// @param cause the exception
     public static String describe(Throwable cause) {
-        String message = cause.getMessage();
+        String message = cause instanceof FormatException fault
+                ? fault.message(option -> option.name().equals("OpenOptions.root")
+                        ? "the option root"
+                        : option.toString())
+                : cause.getMessage();
         return message == null ? cause.getClass().getSimpleName() : message;
     }
 }

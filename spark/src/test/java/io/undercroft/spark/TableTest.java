@@ -217,6 +217,20 @@ class TableTest {
     }
 
     @Test
+    void aBaseMayBeInAnotherDirectory() throws Exception {
+        Path base = Files.createDirectories(directory.resolve("base")).resolve("base.croft");
+        Path tuned = Files.createDirectories(directory.resolve("tuned")).resolve("tuned.croft");
+        Map<String, Object> state = Map.of("a", TestFiles.random(1, MEBIBYTE));
+        Checkpoint.save(base, state);
+        Checkpoint.save(tuned, state, SaveOptions.defaults().base(base).root(directory));
+
+        assertThatThrownBy(() -> reader().load(tuned.toString()).select("max").collectAsList())
+                .hasStackTraceContaining("it is not there").hasStackTraceContaining("the option root");
+        assertThat(reader().option("root", directory.toString()).load(tuned.toString()).select("max").first()
+                .isNullAt(0)).isFalse();
+    }
+
+    @Test
     void aDamagedTensorIsAnErrorOnlyWhereItsElementsAreRead() throws Exception {
         Path file = directory.resolve("m.croft");
         Checkpoint.save(file, Map.of("a", TestFiles.random(1, MEBIBYTE), "b", TestFiles.random(2, MEBIBYTE)));

@@ -19,12 +19,14 @@ import org.jspecify.annotations.Nullable;
 /// the configuration of the session.
 ///
 /// @param configuration the configuration
-public record FileAccess(SerializableConfiguration configuration) implements Serializable {
+/// @param root the directory on the host below which bases are; null for the directory of the file that needs them
+public record FileAccess(SerializableConfiguration configuration, @Nullable String root) implements Serializable {
     /// Access with a configuration.
     ///
     /// @param configuration the configuration
-    public FileAccess(Configuration configuration) {
-        this(new SerializableConfiguration(configuration));
+    /// @param root the directory on the host below which bases are; null for the directory of the file that needs them
+    public FileAccess(Configuration configuration, @Nullable String root) {
+        this(new SerializableConfiguration(configuration), root);
     }
 
     /// Opens a file, without bytes of its storages.
@@ -35,9 +37,10 @@ public record FileAccess(SerializableConfiguration configuration) implements Ser
     /// @throws IOException if it is missing or not readable
     public Checkpoint open(DataFile file, OpenOptions options) throws IOException {
         Optional<Path> path = file.local();
+        OpenOptions rooted = root == null ? options : options.root(Path.of(root));
         return path.isPresent()
-                ? Checkpoint.open(path.get(), options)
-                : Checkpoint.open(HadoopFiles.source(system(file.uri()), path(file.uri())), options);
+                ? Checkpoint.open(path.get(), rooted)
+                : Checkpoint.open(HadoopFiles.source(system(file.uri()), path(file.uri())), rooted);
     }
 
     /// Saves a state, atomically.

@@ -40,13 +40,15 @@ public final class JobRunner {
             dedup PATH...         count the distinct bytes of the storages of all files
             compact PATH... [--keep N]
                                   drop all but the newest N snapshots (1 unless given) of .croft files
-            All jobs: [--glob GLOB] names of files; [--report DIR] writes the results as JSON lines""";
+            All jobs: [--glob GLOB] names of files; [--root DIR] the directory of bases;
+            [--report DIR] writes the results as JSON lines""";
     private static final String CROFT = ".croft";
     private static final String LARGE = "--large";
     private static final String KEEP_SUFFIX = "--keep-suffix";
     private static final String KEEP = "--keep";
     private static final String GLOB = "--glob";
     private static final String REPORT = "--report";
+    private static final String ROOT = "--root";
     private static final int USAGE_CODE = 2;
     private static final int MISSING_CODE = 3;
     private static final StructType COLUMNS = new StructType().add("file", DataTypes.StringType)
@@ -101,7 +103,7 @@ public final class JobRunner {
 
     private static JobArguments arguments(List<String> rest, Set<String> flags, Set<String> values) {
         Set<String> all = new HashSet<>(values);
-        all.addAll(Set.of(GLOB, REPORT));
+        all.addAll(Set.of(GLOB, REPORT, ROOT));
         return new JobArguments(rest, flags, all);
     }
 
@@ -109,8 +111,8 @@ public final class JobRunner {
         return spark.sparkContext().hadoopConfiguration();
     }
 
-    private FileAccess access() {
-        return new FileAccess(configuration());
+    private FileAccess access(JobArguments arguments) {
+        return new FileAccess(configuration(), arguments.value(ROOT).orElse(null));
     }
 
     private List<DataFile> files(JobArguments arguments, List<String> paths, boolean withIndexes) throws IOException {
@@ -127,7 +129,7 @@ public final class JobRunner {
 
     private int verify(JobArguments arguments) throws IOException {
         List<DataFile> files = files(arguments, arguments.paths(1, Integer.MAX_VALUE), false);
-        List<FileResult> results = FileTasks.run(spark, files, new FileTasks.Verify(access()));
+        List<FileResult> results = FileTasks.run(spark, files, new FileTasks.Verify(access(arguments)));
         return end(results, arguments, "%s, %s bytes without checksums"
                 .formatted(count(results), sum(results, FileResult::result)));
     }
@@ -143,7 +145,7 @@ public final class JobRunner {
 
     private int dedup(JobArguments arguments) throws IOException {
         List<DataFile> files = files(arguments, arguments.paths(1, Integer.MAX_VALUE), false);
-        List<FileResult> results = DedupJob.run(spark, access(), files);
+        List<FileResult> results = DedupJob.run(spark, access(arguments), files);
         Set<String> read = new HashSet<>();
         results.stream().filter(result -> result.status() == Status.OK).forEach(result -> read.add(result.file()));
         long nbytes = 0;
@@ -185,7 +187,7 @@ public final class JobRunner {
         }
         List<FileResult> results = new ArrayList<>(FileTasks.run(spark,
                 left.stream().filter(file -> others.containsKey(file.uri())).toList(),
-                new FileTasks.Diff(access(), Map.copyOf(others), arguments.has(LARGE))));
+                new FileTasks.Diff(access(arguments), Map.copyOf(others), arguments.has(LARGE))));
         left.stream().filter(file -> !others.containsKey(file.uri())).forEach(file -> results
                 .add(new FileResult(file.toString(), Status.DIFFERENT, "only in " + paths.get(0), file.nbytes(), 0)));
         unpaired.values().forEach(file -> results
@@ -218,7 +220,7 @@ public final class JobRunner {
             }
         }
         results.addAll(FileTasks.run(spark, left,
-                new FileTasks.Convert(access(), Map.copyOf(targets), arguments.flags())));
+                new FileTasks.Convert(access(arguments), Map.copyOf(targets), arguments.flags())));
         return end(results, arguments, count(results));
     }
 

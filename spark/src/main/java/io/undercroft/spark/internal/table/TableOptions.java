@@ -15,12 +15,13 @@ import org.jspecify.annotations.Nullable;
 ///
 /// @param paths the files, directories and globs
 /// @param glob a glob for the names of files; null for all
+/// @param root the directory below which bases are; null for the directory of the file that needs them
 /// @param mode what happens to what cannot be read
 /// @param withAllSnapshots whether there are rows for all snapshots of a file, or for the newest only
 /// @param payloadStart the first element of the payload
 /// @param maxPayload the maximum number of bytes of the payload of a tensor
-public record TableOptions(List<String> paths, @Nullable String glob, ReadMode mode, boolean withAllSnapshots,
-        long payloadStart, int maxPayload) implements Serializable {
+public record TableOptions(List<String> paths, @Nullable String glob, @Nullable String root, ReadMode mode,
+        boolean withAllSnapshots, long payloadStart, int maxPayload) implements Serializable {
     private static final int DEFAULT_PAYLOAD = 1 << 16;
     /// The JDK has no longer arrays.
     private static final int LONGEST_PAYLOAD = Integer.MAX_VALUE - 8;
@@ -30,8 +31,8 @@ public record TableOptions(List<String> paths, @Nullable String glob, ReadMode m
     /// @param options their names and values
     /// @throws IllegalArgumentException if one has an invalid value
     public static TableOptions of(CaseInsensitiveStringMap options) {
-        return new TableOptions(paths(options), options.get("pathGlobFilter"), ReadMode.of(options.get("mode")),
-                withAllSnapshots(options.getOrDefault("snapshots", "newest")),
+        return new TableOptions(paths(options), options.get("pathGlobFilter"), options.get("root"),
+                ReadMode.of(options.get("mode")), withAllSnapshots(options.getOrDefault("snapshots", "newest")),
                 number(options, "payloadStart", 0, Long.MAX_VALUE),
                 (int) number(options, "maxPayloadBytes", DEFAULT_PAYLOAD, LONGEST_PAYLOAD));
     }

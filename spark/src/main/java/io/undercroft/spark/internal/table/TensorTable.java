@@ -45,7 +45,7 @@ public final class TensorTable implements SupportsRead {
         options.asCaseSensitiveMap().forEach(configuration::set);
         try {
             return new TensorTable(parsed, new FileList(configuration, parsed.glob(), false).of(parsed.paths()),
-                    new FileAccess(configuration));
+                    new FileAccess(configuration, parsed.root()));
         } catch (IOException e) {
             throw new UncheckedIOException(e.getMessage(), e);
         }
