@@ -59,6 +59,7 @@ class CatalogueOfRemediesTest {
             Map.entry("SaveReport.locations", "SaveToStoreTest"),
             Map.entry("ShardSet.loadMatching", "SetLoadTest"),
             Map.entry("StateClasses.defaulting", "EvolutionTest"),
+            Map.entry("StateClasses.formerly", "EvolutionTest"),
             Map.entry("StateClasses.ignoringUnknown", "EvolutionTest"),
             Map.entry("StateClasses.of", "EvolutionTest"),
             Map.entry("StateClasses.upgrading", "EvolutionTest"),
