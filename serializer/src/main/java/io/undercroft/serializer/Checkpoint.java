@@ -1036,7 +1036,14 @@ public final class Checkpoint implements AutoCloseable {
             throw new IndexOutOfBoundsException("rows from " + from + " to " + to + " of "
                     + FormatException.quote(name) + ": from is at least 0, and to, which is exclusive, at least from");
         }
-        return part(name, tensor -> tensor.narrow(0, from, to - from));
+        return part(name, tensor -> {
+            if (tensor.dim() == 0 || to > tensor.size(0)) {
+                throw new IndexOutOfBoundsException("rows from " + from + " to " + to + " of "
+                        + FormatException.quote(name) + ", which has "
+                        + (tensor.dim() == 0 ? "no dimensions" : tensor.size(0) + " rows, counted from 0"));
+            }
+            return tensor.narrow(0, from, to - from);
+        });
     }
 
     /// Copies some elements of a tensor into new memory, as [#rows(String, long, long)] copies rows. Of a tensor that a
