@@ -34,6 +34,7 @@ class CatalogueOfRemediesTest {
             Map.entry("Checkpoint.loadMatching", "LoadIntoTest"),
             Map.entry("Checkpoint.save", "CheckpointTest"),
             Map.entry("Checkpoint.tensor", "CheckpointTest"),
+            Map.entry("Checkpoint.value", "CheckpointTest"),
             Map.entry("CroftFile.compact", "GrowingFileTest"),
             Map.entry("CroftFile.newest", "GrowingFileTest"),
             Map.entry("CroftFile.salvage", "SalvageTest"),

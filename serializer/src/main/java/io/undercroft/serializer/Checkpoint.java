@@ -867,8 +867,20 @@ public final class Checkpoint implements AutoCloseable {
         SequencedCollection<String> names = names();
         return new NoSuchElementException(location() + " has no tensor " + FormatException.quote(name) + " among "
                 + (options.isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
-                + lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList())
-                + otherFiles());
+                + (isScalar(name)
+                        ? "; it is a value that is no tensor, which Checkpoint.value returns"
+                        : lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList())
+                                + otherFiles()));
+    }
+
+    /// Returns whether the tree has a value at a path that is neither a tensor nor a container. If the tree is damaged,
+    /// tensors can be found all the same.
+    private boolean isScalar(String path) {
+        try {
+            return StatePart.find(tree(), path).filter(StatePart::isScalar).isPresent();
+        } catch (FormatException | NoSuchElementException | UncheckedIOException _) {
+            return false;
+        }
     }
 
     private String otherFiles() {
