@@ -17,6 +17,9 @@ import java.lang.foreign.ValueLayout;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -29,6 +32,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
@@ -74,6 +78,7 @@ public final class OnnxSession implements AutoCloseable {
             DType.BFLOAT16);
     /// Tensors of at most so many elements are given to the optimizer in any case: constants, shapes, scales.
     private static final long SMALL_ELEMENTS = 1 << 14;
+    private static final int MOST_NAMED = 3;
 
     private final Map<String, OnnxTensors.Wrapped> shared = new LinkedHashMap<>();
     private final Set<String> copied = new LinkedHashSet<>();
@@ -82,11 +87,16 @@ public final class OnnxSession implements AutoCloseable {
     private final OrtSession session;
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private OnnxSession(OrtEnvironment environment, MemorySegment model, byte[] external,
-            Map<String, Tensor> weights, SessionOptions options) throws OrtException {
+    private OnnxSession(OrtEnvironment environment, Path model, MemorySegment file, Map<String, Tensor> weights,
+            SessionOptions options) throws OrtException {
         unused = new LinkedHashSet<>(weights.keySet());
         try {
-            byte[] graph = share(model, weights, environment, external);
+            byte[] graph = share(file, weights, environment, external(model, file.byteSize()));
+            if (shared.isEmpty() && !weights.isEmpty()) {
+                throw new IllegalArgumentException("none of the tensors has the name of an initializer of " + model
+                        + ": the tensors are " + few(weights.keySet()) + ", and the initializers " + few(own)
+                        + "; rename the tensors, for instance 'model.fc1.weight' to 'fc1.weight'");
+            }
             Map<String, OnnxTensorLike> early = new LinkedHashMap<>();
             Map<String, OnnxTensorLike> late = new LinkedHashMap<>();
             for (Map.Entry<String, OnnxTensors.Wrapped> entry : shared.entrySet()) {
@@ -102,6 +112,13 @@ public final class OnnxSession implements AutoCloseable {
             shared.values().forEach(OnnxTensors.Wrapped::close);
             throw e;
         }
+    }
+
+    private static String few(Set<String> names) {
+        return names.isEmpty()
+                ? "none"
+                : names.stream().limit(MOST_NAMED).collect(Collectors.joining("', '", "'", "'"))
+                        + (names.size() > MOST_NAMED ? ", …" : "");
     }
 
     private static OrtSession create(OrtEnvironment environment, byte[] graph, SessionOptions options,
@@ -127,22 +144,41 @@ public final class OnnxSession implements AutoCloseable {
     ///     may be closed afterwards
     /// @return the session
     /// @throws IllegalArgumentException if tensors have another dtype or shape than the initializers of their names, or
-    ///     cannot be used in place, as [OnnxTensors#wrap] describes; the message names all of them
+    ///     cannot be used in place, as [OnnxTensors#wrap] describes; the message names all of them. Also if there are
+    ///     tensors, and none has the name of an initializer; the message names some of both
     /// @throws UnsupportedOperationException if a tensor with the name of an initializer has more than 2^31-1 bytes;
     ///     without it in `weights`, ONNX Runtime maps the external data of the model
     /// @throws OrtException if the file is not an ONNX model, or ONNX Runtime does not accept it
-    /// @throws IOException if the file cannot be read
+    /// @throws IOException if the file is missing or cannot be read
     public static OnnxSession open(OrtEnvironment environment, Path model, Map<String, Tensor> weights,
             SessionOptions options) throws IOException, OrtException {
         options.addConfigEntry("session.disable_prepacking", "1");
         if (!options.getConfigEntries().containsKey(FOLDER)) {
             options.addConfigEntry(FOLDER, String.valueOf(model.toAbsolutePath().getParent()));
         }
+        if (Files.isDirectory(model)) {
+            throw new FileSystemException(model.toString(), null, "it is a directory; name a file in it");
+        }
+        if (Files.notExists(model)) {
+            throw new NoSuchFileException(model.toString(), null, "there is no such file; check the path");
+        }
         try (FileChannel channel = FileChannel.open(model, StandardOpenOption.READ);
                 Arena arena = Arena.ofConfined()) {
             MemorySegment file = channel.map(MapMode.READ_ONLY, 0, channel.size(), arena);
-            return new OnnxSession(environment, file, external(model, channel.size()), weights, options);
+            return new OnnxSession(environment, model, file, weights, options);
+        } catch (OrtException e) {
+            throw named(model, e);
         }
+    }
+
+    /// Adds the path of the model, which ONNX Runtime does not know, after the code with which a message begins.
+    private static OrtException named(Path model, OrtException e) {
+        String message = String.valueOf(e.getMessage());
+        String code = new OrtException(e.getCode(), "").getMessage();
+        OrtException named = new OrtException(e.getCode(),
+                model + ": " + (message.startsWith(code) ? message.substring(code.length()) : message));
+        named.initCause(e);
+        return named;
     }
 
     /// {@return the session, which must not be used after this object is closed}
@@ -192,6 +228,7 @@ public final class OnnxSession implements AutoCloseable {
         List<String> mismatches = new ArrayList<>();
         List<Set<String>> nodes = new ArrayList<>();
         ByteArrayOutputStream model = new ByteArrayOutputStream();
+        boolean hasGraph = false;
         for (Message part = new Message(file); part.next();) {
             if (part.number != GRAPH) {
                 part.copyTo(model);
@@ -207,6 +244,10 @@ public final class OnnxSession implements AutoCloseable {
                 }
             }
             Message.write(GRAPH, graph.toByteArray(), model);
+            hasGraph = true;
+        }
+        if (!hasGraph) {
+            throw Message.damaged(file.byteSize() == 0 ? "it is empty" : "it has no graph");
         }
         if (!mismatches.isEmpty()) {
             throw new IllegalArgumentException(
@@ -383,7 +424,8 @@ public final class OnnxSession implements AutoCloseable {
         }
 
         static OrtException damaged(String how) {
-            return new OrtException(OrtErrorCode.ORT_INVALID_PROTOBUF, "not an ONNX model, or damaged: " + how);
+            return new OrtException(OrtErrorCode.ORT_INVALID_PROTOBUF, "not an ONNX model, or damaged: " + how
+                    + "; name another file, or get a complete copy of the model");
         }
     }
 }

@@ -16,6 +16,7 @@ import io.undercroft.storage.DType;
 import io.undercroft.storage.Tensor;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -25,6 +26,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -132,6 +134,18 @@ class OnnxSessionTest {
     }
 
     @Test
+    void tensorsOfWhichNoneHasTheNameOfAnInitializerAreRefused() {
+        Map<String, Tensor> prefixed = new LinkedHashMap<>();
+        weights().forEach((name, tensor) -> prefixed.put("model." + name, tensor));
+        assertThatThrownBy(() -> open(prefixed)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("none of the tensors has the name of an initializer of " + model
+                        + ": the tensors are 'model.direct', 'model.bias', 'model.turned', …, and the initializers '")
+                .hasMessageContaining("'direct'").hasMessageContaining("'bias'")
+                .hasMessageEndingWith("; rename the tensors, for instance 'model.fc1.weight' to 'fc1.weight'");
+        assertThat(prefixed.values()).allMatch(tensor -> tensor.storage().referenceCount() == 1);
+    }
+
+    @Test
     void withoutTensorsTheModelIsAsItIs() throws IOException, OrtException {
         try (OnnxSession session = open(Map.of());
                 OrtSession plain = ENVIRONMENT.createSession(model.toString())) {
@@ -230,8 +244,34 @@ class OnnxSessionTest {
             Files.write(model, changed);
             refuses();
         }
+    }
+
+    @Test
+    void messagesNameTheFileThatIsNoModelWhatItIsAndWhatToDo() throws IOException {
+        byte[] bytes = Files.readAllBytes(model);
+        assertRefused(Arrays.copyOf(bytes, bytes.length / 2), "not an ONNX model, or damaged: a field ends behind the "
+                + "end of its message; name another file, or get a complete copy of the model");
+        assertRefused(new byte[0], "not an ONNX model, or damaged: it is empty; name another file");
+        // The version of the format, and nothing else.
+        assertRefused(Arrays.copyOf(bytes, 2), "not an ONNX model, or damaged: it has no graph; name another file");
+        // An empty graph, which ONNX Runtime refuses.
+        Files.write(model, new byte[]{7 << 3 | 2, 0});
+        assertThatThrownBy(() -> open(Map.of())).isInstanceOf(OrtException.class)
+                .hasMessageMatching("(?s)Error code - \\w+ - message: " + Pattern.quote(model + ": ")
+                        + "(?!Error code).*");
+
         Files.delete(model);
-        assertThatThrownBy(() -> open(weights())).isInstanceOf(NoSuchFileException.class);
+        assertThatThrownBy(() -> open(weights())).isInstanceOf(NoSuchFileException.class)
+                .hasMessage(model + ": there is no such file; check the path");
+        Files.createDirectory(model);
+        assertThatThrownBy(() -> open(weights())).isInstanceOf(FileSystemException.class)
+                .hasMessage(model + ": it is a directory; name a file in it");
+    }
+
+    private void assertRefused(byte[] bytes, String what) throws IOException {
+        Files.write(model, bytes);
+        assertThatThrownBy(() -> open(weights())).isInstanceOf(OrtException.class)
+                .hasMessageStartingWith("Error code - ORT_INVALID_PROTOBUF - message: " + model + ": " + what);
     }
 
     /// Opens the file, which may be a model in spite of its damage, and fails for other exceptions than those promised.

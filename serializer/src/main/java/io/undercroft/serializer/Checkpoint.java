@@ -867,8 +867,20 @@ public final class Checkpoint implements AutoCloseable {
         SequencedCollection<String> names = names();
         return new NoSuchElementException(location() + " has no tensor " + FormatException.quote(name) + " among "
                 + (options.isPartial() ? "the " + names.size() + " that were chosen" : "its " + names.size())
-                + lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList())
-                + otherFiles());
+                + (isScalar(name)
+                        ? "; it is a value that is no tensor, which Checkpoint.value returns"
+                        : lookup().hint(name, Stream.concat(names.stream(), aliases().keySet().stream()).toList())
+                                + otherFiles()));
+    }
+
+    /// Returns whether the tree has a value at a path that is neither a tensor nor a container. If the tree is damaged,
+    /// tensors can be found all the same.
+    private boolean isScalar(String path) {
+        try {
+            return StatePart.find(tree(), path).filter(StatePart::isScalar).isPresent();
+        } catch (FormatException | NoSuchElementException | UncheckedIOException _) {
+            return false;
+        }
     }
 
     private String otherFiles() {
@@ -1036,7 +1048,14 @@ public final class Checkpoint implements AutoCloseable {
             throw new IndexOutOfBoundsException("rows from " + from + " to " + to + " of "
                     + FormatException.quote(name) + ": from is at least 0, and to, which is exclusive, at least from");
         }
-        return part(name, tensor -> tensor.narrow(0, from, to - from));
+        return part(name, tensor -> {
+            if (tensor.dim() == 0 || to > tensor.size(0)) {
+                throw new IndexOutOfBoundsException("rows from " + from + " to " + to + " of "
+                        + FormatException.quote(name) + ", which has "
+                        + (tensor.dim() == 0 ? "no dimensions" : tensor.size(0) + " rows, counted from 0"));
+            }
+            return tensor.narrow(0, from, to - from);
+        });
     }
 
     /// Copies some elements of a tensor into new memory, as [#rows(String, long, long)] copies rows. Of a tensor that a

@@ -78,7 +78,7 @@ public final class Salvage implements AutoCloseable {
 
     private Salvage(MappedFile file, SnapshotSearch.Found found, OpenOptions options) throws IOException {
         this.file = file;
-        this.snapshot = CommitNumbers.find(found.snapshot(), options);
+        this.snapshot = CommitNumbers.find(found.snapshot(), options, file.location());
         this.isSearched = found.isSearched();
         this.listener = options.progress();
         this.contents = CroftContents.open(file, found.snapshot(), snapshot, options);

@@ -1,6 +1,7 @@
 package io.undercroft.serializer;
 
 import io.undercroft.format.FormatException;
+import io.undercroft.serializer.internal.graph.FieldConversion;
 import io.undercroft.serializer.internal.graph.JdkValues;
 import io.undercroft.storage.CheckReturnValue;
 import java.lang.reflect.Modifier;
@@ -14,6 +15,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SequencedSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /// The classes of a program whose objects may be in its states: records, enums and other classes.
@@ -213,13 +215,19 @@ public final class StateClasses {
     /// @param value its value, the same object in every record that lacks it; a number may have another width than the
     ///     component, if that holds it exactly
     /// @return the changed classes
-    /// @throws IllegalArgumentException if the class is no record, or has no such component
+    /// @throws IllegalArgumentException if the class is no record, has no such component, or the component cannot hold
+    ///     the value
     public StateClasses defaulting(Class<? extends Record> type, String component, @Nullable Object value) {
         Objects.requireNonNull(component, "component");
         RecordComponent[] components = Objects.requireNonNull(type, "type").getRecordComponents();
-        if (components == null || Arrays.stream(components).noneMatch(known -> known.getName().equals(component))) {
-            throw new IllegalArgumentException(type.getName() + " is no record with a component "
-                    + FormatException.quote(component));
+        Class<?> taken = Stream.ofNullable(components).flatMap(Arrays::stream)
+                .filter(known -> known.getName().equals(component)).findFirst().map(RecordComponent::getType)
+                .orElseThrow(() -> new IllegalArgumentException(
+                        type.getName() + " is no record with a component " + FormatException.quote(component)));
+        if (!FieldConversion.fits(taken, value)) {
+            throw new IllegalArgumentException("the component " + FormatException.quote(component) + " of "
+                    + type.getName() + " takes " + taken.getTypeName() + ", and its default is "
+                    + FieldConversion.describe(value) + "; declare one that it can hold");
         }
         Rules before = rules(type);
         Map<String, @Nullable Object> defaults = new LinkedHashMap<>(before.defaults);

@@ -594,6 +594,19 @@ class CheckpointTest {
         }
     }
 
+    @Test
+    void aValueThatIsRequestedAsATensorIsNamedAsOne() throws IOException {
+        Checkpoint.save(file, map("a", counting(1), "optimizer", map("groups", List.of(map("lr", 0.5)))));
+        try (Checkpoint c = Checkpoint.open(file)) {
+            assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> c.tensor("optimizer/groups/0/lr"))
+                    .withMessage(file + " has no tensor 'optimizer/groups/0/lr' among its 1; it is a value that is no "
+                            + "tensor, which Checkpoint.value returns");
+            assertThat(c.value("optimizer/groups/0/lr")).isEqualTo(0.5);
+            assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> c.tensor("optimizer/groups/0"))
+                    .withMessageNotContaining("Checkpoint.value");
+        }
+    }
+
     private void holdsOneFile(Path path) {
         assertThat(path.toFile().list()).hasSize(1);
     }

@@ -59,7 +59,7 @@ class CommitNumbersTest {
         assertThat(stepAt(path, 4)).isEqualTo(4);
         for (long gone : new long[]{1, 3, 5, 100}) {
             assertThatExceptionOfType(NoSuchElementException.class).isThrownBy(() -> stepAt(path, gone))
-                    .withMessageContaining("no snapshot " + gone).withMessageContaining("is 4");
+                    .withMessageStartingWith(path + ": there is no snapshot " + gone).withMessageContaining("is 4");
         }
         CroftFile.open(path).commit(state(6), SaveOptions.defaults());
         assertThat(numbers(path)).containsExactly(5L, 4L, 2L);

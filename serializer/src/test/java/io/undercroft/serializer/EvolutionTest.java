@@ -236,11 +236,25 @@ class EvolutionTest {
                     .isEqualTo(new Grown(0.5, 7, c.tensor("optimizer/0/moments"), Optional.empty(), null, 1));
         }
         assertThat(grown.defaults(Grown.class)).isEmpty();
-        assertRefused(saved(), grown.defaulting(Grown.class, "decay", "none"), "CROFT-OBJECT",
-                "has a component decay that takes double");
-        assertRefused(saved(), grown.defaulting(Grown.class, "decay", null), "CROFT-OBJECT", "null");
         assertThatIllegalArgumentException().isThrownBy(() -> grown.defaulting(Grown.class, "decya", 1))
                 .withMessageContaining("'decya'");
+    }
+
+    @Test
+    void aDefaultThatTheComponentCannotHoldIsRefusedWhenItIsDeclared() {
+        StateClasses grown = StateClasses.of(Grown.class);
+        assertThatIllegalArgumentException().isThrownBy(() -> grown.defaulting(Grown.class, "decay", "none"))
+                .withMessage("the component 'decay' of " + Grown.class.getName()
+                        + " takes double, and its default is a value of type java.lang.String; declare one that it can"
+                        + " hold");
+        assertThatIllegalArgumentException().isThrownBy(() -> grown.defaulting(Grown.class, "decay", null))
+                .withMessageContaining("its default is null");
+        assertThatIllegalArgumentException().isThrownBy(() -> grown.defaulting(Grown.class, "steps", 1L << 40))
+                .withMessageContaining("takes int");
+        assertThatIllegalArgumentException().isThrownBy(() -> grown.defaulting(Grown.class, "tags", 5))
+                .withMessageContaining("takes java.util.List");
+        assertThat(grown.defaulting(Grown.class, "tags", null).defaulting(Grown.class, "steps", 5L)
+                .defaults(Grown.class)).containsOnlyKeys("tags", "steps");
     }
 
     @Test
@@ -263,7 +277,8 @@ class EvolutionTest {
 
     @Test
     void anUnknownClassIsNamedAndItsTensorsStayReadable() throws IOException {
-        assertRefused(saved(), StateClasses.of(), "CROFT-CLASS", "'" + NAME + "'", "not registered", "Register it");
+        assertRefused(saved(), StateClasses.of(), "CROFT-CLASS", "'" + NAME + "'", "not registered", "Register it",
+                "if it was renamed, with StateClasses.formerly");
     }
 
     @Test

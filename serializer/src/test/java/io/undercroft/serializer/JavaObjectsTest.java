@@ -749,7 +749,8 @@ class JavaObjectsTest {
             assertThatExceptionOfType(FormatException.class).isThrownBy(c::state)
                     .withMessageContaining("Pair', which is not registered; nor are ")
                     .withMessageContaining("'" + prefix + "Phase'").withMessageContaining("'" + prefix + "Adam'")
-                    .withMessageContaining("'" + prefix + "Layer[]'").withMessageContaining("Register all of them");
+                    .withMessageContaining("'" + prefix + "Layer[]'").withMessageContaining("Register all of them")
+                    .withMessageContaining("those that were renamed, with StateClasses.formerly");
         }
     }
 

@@ -153,8 +153,11 @@ class RowsTest {
     @Test
     void rowsThatAreNotThereAreRefused() throws IOException {
         try (Checkpoint c = Checkpoint.open(file)) {
-            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("wte", 0, ROWS + 1));
-            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("scalar", 0, 1));
+            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("wte", 0, ROWS + 1))
+                    .withMessage("rows from 0 to " + (ROWS + 1) + " of 'wte', which has " + ROWS
+                            + " rows, counted from 0");
+            assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("scalar", 0, 1))
+                    .withMessage("rows from 0 to 1 of 'scalar', which has no dimensions");
             assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("wte", -2, 0))
                     .withMessageContaining("rows from -2 to 0 of 'wte'");
             assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> c.rows("wte", 3, 2));

@@ -126,12 +126,17 @@ public final class CommitNumbers {
     ///
     /// @param newest the newest one of the file
     /// @param options the options for opening
+    /// @param location the file, for the message
     /// @return the snapshot of the number that they give, or the newest
     /// @throws NoSuchElementException if there is none of that number
     /// @throws FormatException if it, or a commit on the way to it, is damaged
     /// @throws IOException if reading fails
-    public static Snapshot find(Snapshot newest, OpenOptions options) throws IOException {
-        return options.snapshot().isPresent() ? find(newest, options.snapshot().getAsLong()) : newest;
+    public static Snapshot find(Snapshot newest, OpenOptions options, String location) throws IOException {
+        try {
+            return options.snapshot().isPresent() ? find(newest, options.snapshot().getAsLong()) : newest;
+        } catch (NoSuchElementException e) {
+            throw new NoSuchElementException(location + ": " + e.getMessage(), e);
+        }
     }
 
     private static Snapshot find(Snapshot newest, long number) throws IOException {

@@ -62,6 +62,6 @@ public final class CroftFormat implements CheckpointFormat {
             return SetFile.contents(file, options);
         }
         Snapshot newest = Snapshot.open(new FileSource(file), Limits.DEFAULT);
-        return CroftContents.open(file, newest, CommitNumbers.find(newest, options), options);
+        return CroftContents.open(file, newest, CommitNumbers.find(newest, options, file.location()), options);
     }
 }

@@ -7,8 +7,32 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /// Conversion of values to the class of a variable.
-final class FieldConversion {
+public final class FieldConversion {
     private FieldConversion() {}
+
+    /// {@return whether a variable can hold a value, perhaps as a number of another class}
+    ///
+    /// @param type the class of the variable, perhaps a primitive one
+    /// @param value the value
+    public static boolean fits(Class<?> type, @Nullable Object value) {
+        Class<?> wanted = wrapped(type);
+        return isOf(type, wanted, value) || (value instanceof Number number && convert(number, wanted) != null);
+    }
+
+    /// {@return the class of a value for a message, or `null`}
+    ///
+    /// @param value the value
+    public static String describe(@Nullable Object value) {
+        return value == null ? "null" : "a value of type " + value.getClass().getTypeName();
+    }
+
+    private static Class<?> wrapped(Class<?> type) {
+        return MethodType.methodType(type).wrap().returnType();
+    }
+
+    private static boolean isOf(Class<?> type, Class<?> wrapped, @Nullable Object value) {
+        return value == null ? !type.isPrimitive() : wrapped.isInstance(value);
+    }
 
     /// {@return a value that a variable can hold} A number is converted to the class of the variable if that loses
     /// nothing, so that an `int` may become a `long`, and values that programs in other languages wrote fit too.
@@ -18,15 +42,14 @@ final class FieldConversion {
     /// @param what a description of the variable, to precede "that …"
     /// @throws io.undercroft.format.FormatException if it cannot take the value
     static @Nullable Object fit(Class<?> type, @Nullable Object value, Supplier<String> what) {
-        Class<?> wanted = MethodType.methodType(type).wrap().returnType();
-        if (value == null ? !type.isPrimitive() : wanted.isInstance(value)) {
+        Class<?> wanted = wrapped(type);
+        if (isOf(type, wanted, value)) {
             return value;
         }
         Object number = value instanceof Number given ? convert(given, wanted) : null;
         if (number == null) {
             throw ObjectFaults.changed(
-                    what.get() + " that takes " + type.getTypeName() + ", but was saved with "
-                            + (value == null ? "null" : "a value of type " + value.getClass().getTypeName()),
+                    what.get() + " that takes " + type.getTypeName() + ", but was saved with " + describe(value),
                     "Register an upgrader that makes the one of the other: StateClasses.upgrading(…)");
         }
         return number;

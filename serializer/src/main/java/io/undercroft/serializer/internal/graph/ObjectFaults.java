@@ -71,7 +71,8 @@ final class ObjectFaults {
     static FormatException unknown(String name) {
         return new FormatException(CLASS, "is a " + FormatException.quote(name) + ", which is not registered",
                 FormatException.NO_OFFSET,
-                "Register it: OpenOptions.classes(StateClasses.of(…)); " + TENSORS_STAY);
+                "Register it: OpenOptions.classes(StateClasses.of(…)); if it was renamed, with StateClasses.formerly; "
+                        + TENSORS_STAY);
     }
 
     /// {@return the exception for a node whose class is not registered, with the other such classes}
@@ -86,7 +87,8 @@ final class ObjectFaults {
                 "%s; nor %s %s%s".formatted(unknown.what(), others.size() == 1 ? "is" : "are",
                         others.stream().limit(MOST_NAMED).collect(Collectors.joining(", ")),
                         others.size() > MOST_NAMED ? ", …" : ""),
-                unknown.offset(), "Register all of them: OpenOptions.classes(StateClasses.of(…)); " + TENSORS_STAY);
+                unknown.offset(), "Register all of them: OpenOptions.classes(StateClasses.of(…)); those that were "
+                        + "renamed, with StateClasses.formerly; " + TENSORS_STAY);
     }
 
     /// {@return the exception for an object whose class has changed}

@@ -180,8 +180,8 @@ public final class FileCopier {
         target.write(() -> {
             try (Closeable _ = target.lock(false)) {
                 reading(path, options, (file, newest) -> {
-                    copy(file, List.of(CommitNumbers.find(newest, options)), Compression.NONE, bases, null, target,
-                            rule);
+                    copy(file, List.of(CommitNumbers.find(newest, options, file.location())), Compression.NONE, bases,
+                            null, target, rule);
                 });
                 return copy;
             }
