@@ -174,7 +174,7 @@ public final class OnnxSession implements AutoCloseable {
     /// Adds the path of the model, which ONNX Runtime does not know, after the code with which a message begins.
     private static OrtException named(Path model, OrtException e) {
         String message = String.valueOf(e.getMessage());
-        String code = new OrtException(e.getCode(), "").getMessage();
+        String code = String.valueOf(new OrtException(e.getCode(), "").getMessage());
         OrtException named = new OrtException(e.getCode(),
                 model + ": " + (message.startsWith(code) ? message.substring(code.length()) : message));
         named.initCause(e);

@@ -68,6 +68,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -1072,10 +1073,12 @@ public final class Checkpoint implements AutoCloseable {
         Objects.requireNonNull(shape, "shape");
         long[] first = offset.clone();
         return part(name, tensor -> {
-            if (first.length != tensor.dim() || shape.rank() != tensor.dim()
-                    || Arrays.stream(first).anyMatch(each -> each < 0)) {
+            boolean isInside = first.length == tensor.dim() && shape.rank() == tensor.dim()
+                    && IntStream.range(0, first.length)
+                            .allMatch(dim -> first[dim] >= 0 && first[dim] <= tensor.size(dim) - shape.size(dim));
+            if (!isInside) {
                 throw new IndexOutOfBoundsException("a slice of the shape " + shape + " at " + Arrays.toString(first)
-                        + " of a tensor of the shape " + tensor.shape());
+                        + " of " + FormatException.quote(name) + ", which has the shape " + tensor.shape());
             }
             Tensor view = tensor;
             for (int dim = 0; dim < first.length; dim++) {

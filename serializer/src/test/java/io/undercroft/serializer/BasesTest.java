@@ -161,8 +161,10 @@ class BasesTest {
         Files.delete(weights);
         try (Checkpoint checkpoint = Checkpoint.open(file, rooted())) {
             assertThat(checkpoint.bases()).extracting(BaseFile::isFound, BaseFile::problem).containsExactly(
-                    tuple(false, Optional.of("it is not there, as there is no '" + root.resolve("lib/base.croft") + "'")),
-                    tuple(false, Optional.of("it is not there, as there is no '" + root.resolve("lib/weights.bin") + "'")));
+                    tuple(false,
+                            Optional.of("it is not there, as there is no '" + root.resolve("lib/base.croft") + "'")),
+                    tuple(false,
+                            Optional.of("it is not there, as there is no '" + root.resolve("lib/weights.bin") + "'")));
             assertThat(checkpoint.verify().missingBases()).isEqualTo(checkpoint.bases());
         }
         try (Checkpoint checkpoint = Checkpoint.open(Files.write(file, CroftImage.first().commit()))) {

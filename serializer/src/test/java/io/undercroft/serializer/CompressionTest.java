@@ -132,7 +132,7 @@ class CompressionTest {
             assertThat(damage.what()).endsWith("does not match in the file 'base.croft'");
             assertThat(damage.where()).startsWith("tensor '");
             assertThat(damage.remedy().text()).startsWith("Verify the other file first");
-            assertThatThrownBy(() -> c.tensors().values().forEach(Tensor::copy))
+            assertThatThrownBy(() -> c.tensors().values().stream().map(Tensor::copy).toList())
                     .isInstanceOf(FormatException.class).hasMessageContaining("the file 'base.croft'")
                     .hasMessageContaining("Verify the other file first");
         }

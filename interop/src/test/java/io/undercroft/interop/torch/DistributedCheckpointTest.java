@@ -258,7 +258,8 @@ class DistributedCheckpointTest {
             assertThat(c.slice("square", new long[]{1, 2}, Shape.of(1, 1)).getFloat(0, 0)).isEqualTo(SIDE + 2);
             for (long[] wrong : new long[][]{{SIDE, 0}, {-1, 0}, {0}, {0, 0, 0}}) {
                 assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                        .isThrownBy(() -> c.slice("square", wrong, Shape.of(1, 1)));
+                        .isThrownBy(() -> c.slice("square", wrong, Shape.of(1, 1)))
+                        .withMessageContaining("of 'square', which has the shape");
             }
         }
     }

@@ -28,8 +28,9 @@ public final class DamageNames {
     private static final int MOST_NAMED = 5;
     private static final String NO_TENSOR = "no tensor";
     /// The remedy for damage of a file that has bytes of this one.
-    private static final Remedy OTHER_FILE = Remedy.of("Verify the other file first: if it is damaged, or not as it was "
-            + "when this one was saved, bring it as it was then");
+    private static final Remedy OTHER_FILE = Remedy
+            .of("Verify the other file first: if it is damaged, or not as it was "
+                    + "when this one was saved, bring it as it was then");
 
     private final Snapshot snapshot;
     private final StorageCheck check;
@@ -150,22 +151,29 @@ public final class DamageNames {
         List<Span> ranges = new ArrayList<>();
         long start = 0;
         for (ExtentRecord extent : snapshot.extents(finding.storage())) {
-            Coding coding = extent.coding();
-            boolean isReference = coding != null && coding.hasReference() && extent.base() != finding.base()
-                    && coding.referenceBase() == finding.base();
-            long place = isReference ? coding.referenceOffset() : extent.fileOffset();
-            long from = Math.max(finding.offset() - place, 0);
-            long to = Math.min(finding.offset() + finding.length() - place,
-                    isReference ? extent.length() : extent.storedLength());
-            if ((isReference || extent.base() == finding.base()) && from < to) {
+            Span bytes = bytesIn(finding.base(), extent);
+            long from = Math.max(finding.offset(), bytes.start()) - bytes.start();
+            long to = Math.min(finding.offset() + finding.length(), bytes.end()) - bytes.start();
+            if (from < to) {
                 // Damage of coded bytes can be anywhere in what they are decoded to.
-                ranges.add(coding == null
+                ranges.add(extent.coding() == null
                         ? new Span(start + from, start + to)
                         : new Span(start, start + extent.length()));
             }
             start += extent.length();
         }
         return ranges;
+    }
+
+    /// Returns the bytes of a file that an extent is made of, which may be those of its reference; none if it needs none.
+    private static Span bytesIn(int base, ExtentRecord extent) {
+        Coding coding = extent.coding();
+        if (extent.base() == base) {
+            return new Span(extent.fileOffset(), extent.fileOffset() + extent.storedLength());
+        }
+        return coding != null && coding.hasReference() && coding.referenceBase() == base
+                ? new Span(coding.referenceOffset(), coding.referenceOffset() + extent.length())
+                : new Span(0, 0);
     }
 
     /// {@return a few tensors on a storage by name, and how many more there are}
