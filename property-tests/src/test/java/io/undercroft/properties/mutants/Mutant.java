@@ -229,7 +229,7 @@ record Mutant(String fault, String law, List<Edit> edits) {
                 // ---- order of a commit ----
                 of("the bytes of an append are not forced before its commit",
                         "crashes", SERIALIZER + "writing/Appender.java",
-                        "            file.force();\n            forceName();", "            forceName();"),
+                        "            file.force();\n            if (!history", "            if (!history"),
                 of("a new file gets its name before its bytes are forced", "crashes",
                         SERIALIZER + "disk/AtomicFile.java", "                file.force();\n",
                         "                file.size();\n"),

@@ -165,7 +165,7 @@ public final class DamageNames {
         return ranges;
     }
 
-    /// Returns the bytes of a file that an extent is made of, which may be those of its reference; none if it needs none.
+    /// Returns the bytes of a file that an extent is made of, which may be those of its reference; or no bytes.
     private static Span bytesIn(int base, ExtentRecord extent) {
         Coding coding = extent.coding();
         if (extent.base() == base) {

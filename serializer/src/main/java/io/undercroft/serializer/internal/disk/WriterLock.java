@@ -259,8 +259,8 @@ public final class WriterLock implements Closeable {
         }
     }
 
-    /// Releases the lock. Its file is deleted first, so that no other process can have locked it meanwhile, and emptied,
-    /// since ext4 brings a file that was truncated and written to the disk when it is closed, which takes 0.2 ms.
+    /// Releases the lock. Its file is deleted first, so that no other process can have locked it meanwhile. It is
+    /// emptied, since ext4 brings a file that was truncated and written to the disk when it is closed, in 0.2 ms.
     @Override
     public void close() throws IOException {
         try {
