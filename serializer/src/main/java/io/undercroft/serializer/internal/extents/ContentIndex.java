@@ -273,14 +273,16 @@ public final class ContentIndex {
     /// @param found the places of its bytes, zeros left out
     /// @return whether another one has its bytes in the same places: in this save, in the snapshot before, or in a base
     boolean addFoundStorage(int number, List<Place> found) {
-        return !found.isEmpty() && (isInParent(number, found) || former().contains(found) || !storages.add(found));
+        return !found.isEmpty() && (hasSameNumber(number, found) || former().contains(found) || !storages.add(found));
     }
 
-    /// Usually a storage is the one with the same number in the snapshot before, and no table of all storages is made.
-    private boolean isInParent(int number, List<Place> found) {
+    /// Usually a storage is the one with the same number in the snapshot before, or in a base, and no table of all
+    /// storages is made.
+    private boolean hasSameNumber(int number, List<Place> found) {
         for (Listed listed : snapshots) {
-            if (listed.base == Place.THIS_FILE && number < listed.snapshot.storageCount()) {
-                return listed.hasPlaces(number, found);
+            if (listed.there == ExtentRecord.THIS_FILE && number < listed.snapshot.storageCount()
+                    && listed.hasPlaces(number, found)) {
+                return true;
             }
         }
         return false;
