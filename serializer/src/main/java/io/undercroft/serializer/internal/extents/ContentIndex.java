@@ -280,8 +280,8 @@ public final class ContentIndex {
     /// storages is made.
     private boolean hasSameNumber(int number, List<Place> found) {
         for (Listed listed : snapshots) {
-            if (listed.there == ExtentRecord.THIS_FILE && number < listed.snapshot.storageCount()
-                    && listed.hasPlaces(number, found)) {
+            if (listed.base == found.getFirst().base() && listed.there == ExtentRecord.THIS_FILE
+                    && number < listed.snapshot.storageCount() && listed.hasPlaces(number, found)) {
                 return true;
             }
         }
